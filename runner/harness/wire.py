@@ -1,0 +1,153 @@
+"""The wire between a worker process, its node agent and the master role.
+
+The one definition of: the frames on a worker process's report pipe, the
+packed records inside them, the words of its status file, and the index of
+the manifest. ``runner.core`` imports this module, and it imports nothing, for
+it is read by the user's interpreter too (Python 3.8, standard library).
+
+A worker process sends *frames*. A frame that carries try records is a
+*block*: the agent journals and passes it on without opening it, the recorder
+unpacks it straight into the database.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+
+# --- control pipe, agent -> process: text lines -----------------------------
+# "lease LEASE_ID FIRST COUNT TRY\n"   run mini-batches FIRST..FIRST+COUNT-1
+# "end\n"                              no more work: call shutdown() and leave
+
+# --- report pipe, process -> agent: frames -----------------------------------
+FRAME_HEAD = struct.Struct("<BIQ")  # kind, lease id (0: none), length of the body
+
+FRAME_READY = 1  # import and init() are done; body: JSON {"init_seconds"}
+FRAME_INIT_FAILED = 2  # body: JSON {"error": ERROR, "invalid_script": bool}
+FRAME_BLOCK = 3  # body: a block; the lease goes on
+FRAME_LEASE_DONE = 4  # body: a block (maybe of 0 records); the lease has ended
+FRAME_METRIC = 5  # body: JSON {"name", "value"}
+FRAME_WARNING = 6  # body: JSON {"code", "text", "mini_batch"}
+FRAME_ENDED = 7  # shutdown() is over; body: JSON {"error": ERROR or null}
+
+# --- block --------------------------------------------------------------------
+BLOCK_MAGIC = b"PRB1"
+# magic, all records ended with a final outcome (1) or not (0), assignment
+# number, node index, process number, record count, length of the errors part
+BLOCK_HEAD = struct.Struct("<4sBIIIII")
+
+# One try of one mini-batch, fields in this order (the recorder feeds them to
+# one SQL statement as they are):
+#   index, try number, outcome, status, items, succeeded, results,
+#   offset, length (bytes in the process's segment),
+#   started_us (wall clock, us since 1970 UTC),
+#   wait_us (before the pick), load_us, run_us, total_us (pick to written)
+RECORD = struct.Struct("<IIBBIIIQQQQQQQ")
+
+# Outcomes, as runner.core.states.MiniBatchState numbers them.
+OUTCOME_SUCCEEDED = 3
+OUTCOME_PARTIAL = 4
+OUTCOME_TRY_FAILED = 5
+
+# Statuses of a try; their names are the words of processed_mini-batches.csv.
+STATUS_NAMES = (
+    "RUN_DONE",
+    "RUN_EXCEPTION",
+    "RUN_TIMEOUT",
+    "LOAD_EXCEPTION",
+    "LOAD_TIMEOUT",
+    "WRITE_TIMEOUT",
+    "WRONG_RETURN_TYPE",
+    "PROCESS_DIED",
+    "OUT_OF_MEMORY",
+    "NODE_LOST",
+    "STOPPED",
+    "DUPLICATE",
+    "INIT_DONE",
+    "INIT_EXCEPTION",
+)
+(
+    RUN_DONE,
+    RUN_EXCEPTION,
+    RUN_TIMEOUT,
+    LOAD_EXCEPTION,
+    LOAD_TIMEOUT,
+    WRITE_TIMEOUT,
+    WRONG_RETURN_TYPE,
+    PROCESS_DIED,
+    OUT_OF_MEMORY,
+    NODE_LOST,
+    STOPPED,
+    DUPLICATE,
+    INIT_DONE,
+    INIT_EXCEPTION,
+) = range(len(STATUS_NAMES))
+
+# ERROR, the JSON form of what went wrong in user code (see errors.py of the harness):
+#   {"index", "try", "kind": "exception" | "wrong_type" | ..., "types": [outermost first],
+#    "message", "frames": [[file, module, function, line, source, is_user], ...],
+#    "traceback": text or null (null: the same error was sent in full before by this
+#    process, "same_as" names that one's digest), "digest"}
+# A block's errors part is a JSON list of them, empty bytes when there are none.
+
+# --- status file ----------------------------------------------------------------
+# 64 bytes, mapped by process and agent: 8 aligned 64-bit words, so a word is
+# never seen half written. The time is written before the phase: a reader may
+# see a new time with an old phase (harmless), never the reverse, which would
+# look like a timeout.
+STATUS_FILE_BYTES = 64
+WORD_PHASE = 0  # phase << 32 | mini-batch index
+WORD_SINCE = 1  # time.monotonic_ns() when the phase began
+WORD_TRY = 2  # number of the try
+WORD_DONE = 3  # mini-batches ended by this process so far
+WORD_LEASE = 4  # lease being worked on
+
+PHASE_STARTING = 0
+PHASE_INIT = 1  # import of the script and init()
+PHASE_IDLE = 2  # waits for a lease
+PHASE_LOAD = 3
+PHASE_RUN = 4
+PHASE_WRITE = 5
+PHASE_WRITTEN = 6  # ended, not yet reported: a death here counts a try
+PHASE_SHUTDOWN = 7
+PHASE_ENDED = 8
+PHASE_NAMES = (
+    "starting",
+    "init",
+    "idle",
+    "load",
+    "run",
+    "write",
+    "written",
+    "shutdown",
+    "ended",
+)
+STARTED_PHASES = frozenset({PHASE_LOAD, PHASE_RUN, PHASE_WRITE, PHASE_WRITTEN})
+
+# --- manifest ---------------------------------------------------------------------
+# manifest/items: the entries, one after another, appended by the master role.
+# manifest/index: one INDEX_RECORD per mini-batch, in order of the index:
+#   end of its entry in manifest/items (bytes), item count (UNKNOWN_ITEMS: not
+#   known before it is loaded), number of the input it is cut from.
+# An entry of files: the absolute paths as UTF-8 (surrogateescape), joined by NUL.
+# An entry of a table: JSON, {"path", "start", "end"} for a range of bytes of records.
+MANIFEST_INDEX_RECORD = struct.Struct("<QII")
+UNKNOWN_ITEMS = 0xFFFFFFFF
+
+
+def pack_block(assignment, node_index, process, records, errors):
+    # type: (int, int, int, list, list) -> bytes
+    """Return a block of ``records`` (tuples in RECORD's order) and ``errors`` (dicts)."""
+    pack = RECORD.pack
+    errors_part = json.dumps(errors).encode("utf-8") if errors else b""
+    all_final = int(all(record[2] != OUTCOME_TRY_FAILED for record in records))
+    head = BLOCK_HEAD.pack(
+        BLOCK_MAGIC,
+        all_final,
+        assignment,
+        node_index,
+        process,
+        len(records),
+        len(errors_part),
+    )
+    return head + b"".join([pack(*record) for record in records]) + errors_part
