@@ -15,6 +15,22 @@ from __future__ import annotations
 import json
 import struct
 
+# --- start ------------------------------------------------------------------
+# PYTHON .../runner/harness/__main__.py CONFIG.json CONTROL_FD REPORT_FD
+# CONFIG.json is one object; its members, and which may be left out, stand in
+# ``config.py`` beside this file (class Config). The process is to lead a group of
+# its own, with descriptors 1 and 2 already on its log files; the thread that starts
+# it must live as long as it does (PR_SET_PDEATHSIG looks at the thread).
+# SIGUSR2 makes it append the stacks of all its threads to logs/user/error/… at once,
+# also while it is inside C code: send it before a kill for a timeout.
+
+# Exit codes of a worker process that left by itself.
+EXIT_ENDED = 0  # after "end" and shutdown()
+EXIT_INIT_FAILED = 81  # said in FRAME_INIT_FAILED
+EXIT_SEGMENT_NOT_WRITABLE = 82  # no try is counted; the reason stands on descriptor 2
+EXIT_CONFIG_INVALID = 83  # the reason stands on descriptor 2
+EXIT_OUT_OF_MEMORY = 84  # a MemoryError in run(), its try is already reported
+
 # --- control pipe, agent -> process: text lines -----------------------------
 # "lease LEASE_ID FIRST COUNT TRY\n"   run mini-batches FIRST..FIRST+COUNT-1
 # "end\n"                              no more work: call shutdown() and leave
@@ -23,7 +39,7 @@ import struct
 FRAME_HEAD = struct.Struct("<BIQ")  # kind, lease id (0: none), length of the body
 
 FRAME_READY = 1  # import and init() are done; body: JSON {"init_seconds"}
-FRAME_INIT_FAILED = 2  # body: JSON {"error": ERROR, "invalid_script": bool}
+FRAME_INIT_FAILED = 2  # body: JSON {"error": ERROR, "invalid_script": bool, "init_seconds"}
 FRAME_BLOCK = 3  # body: a block; the lease goes on
 FRAME_LEASE_DONE = 4  # body: a block (maybe of 0 records); the lease has ended
 FRAME_METRIC = 5  # body: JSON {"name", "value"}
@@ -84,11 +100,23 @@ STATUS_NAMES = (
 ) = range(len(STATUS_NAMES))
 
 # ERROR, the JSON form of what went wrong in user code (see errors.py of the harness):
-#   {"index", "try", "kind": "exception" | "wrong_type" | ..., "types": [outermost first],
+#   {"index", "try", "kind": one of ERROR_KINDS, "types": [outermost first],
 #    "message", "frames": [[file, module, function, line, source, is_user], ...],
 #    "traceback": text or null (null: the same error was sent in full before by this
-#    process, "same_as" names that one's digest), "digest"}
+#    process, frames are then empty, "same_as" names that one's digest), "digest",
+#    "printed": {"stdout": [from, to], "stderr": [from, to]}, bytes of the process's
+#    files below logs/user that this try wrote}
+# "index" and "try" are null for import, init and shutdown.
+ERROR_KINDS = ("exception", "wrong_type", "load", "out_of_memory", "import", "init", "shutdown")
+
 # A block's errors part is a JSON list of them, empty bytes when there are none.
+
+# --- columns ----------------------------------------------------------------------
+# "<segment>.columns": beside a segment whose rows have named columns (text and csv):
+# JSON lines {"offset", "columns": [names] or null}: rows from that byte of the segment on,
+# up to the next line's offset, have these columns. Rows before the first line, and where
+# it is null, have none. No row in a segment is a header: assembly writes it, once.
+COLUMNS_SUFFIX = ".columns"
 
 # --- status file ----------------------------------------------------------------
 # 64 bytes, mapped by process and agent: 8 aligned 64-bit words, so a word is
