@@ -248,7 +248,7 @@ class LogFile:
             if not self._may_replace_index():
                 return
             draft.write_bytes(self._index_head() + ends.tobytes())
-            os.replace(draft, self._index_path)
+            draft.replace(self._index_path)
 
     def _may_replace_index(self) -> bool:
         try:

@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_written_costs_only_the_index(log, monkeypatch):
     def refuse(*_: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(log_index.os, "replace", refuse)
+    monkeypatch.setattr(log_index.Path, "replace", refuse)
 
     assert lines_of(log, 2, 1) == ("0123456789abcde",)
 
