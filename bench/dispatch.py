@@ -201,13 +201,15 @@ def main() -> int:
         Work("busy", BUSY_SCRIPT, 2_000, 2, 1, 0.005),
         Work("sleep", SLEEP_SCRIPT, 4_000, 2, 4, 0.010),
     )
-    with tempfile.TemporaryDirectory(prefix="prsweb-bench-") as folder:
-        with RunningSystem(Path(folder) / "home", nodes=2) as system:
-            figures = [measure(system, echo, arguments.rounds, Path(folder))]
-            print_table(figures[0], "F1: us per mini-batch")
-            for work in short:
-                figures.append(measure(system, work, arguments.rounds, Path(folder)))
-                print_table(figures[-1], "F2: ideal / actual, 1 is best")
+    with (
+        tempfile.TemporaryDirectory(prefix="prsweb-bench-") as folder,
+        RunningSystem(Path(folder) / "home", nodes=2) as system,
+    ):
+        figures = [measure(system, echo, arguments.rounds, Path(folder))]
+        print_table(figures[0], "F1: us per mini-batch")
+        for work in short:
+            figures.append(measure(system, work, arguments.rounds, Path(folder)))
+            print_table(figures[-1], "F2: ideal / actual, 1 is best")
     line = {"bench": "dispatch", **machine_facts(), "figures": figures}
     with (HERE / "results.jsonl").open("a") as results:
         results.write(json.dumps(line) + "\n")

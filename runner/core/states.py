@@ -117,9 +117,7 @@ JOB_NODE_MOVES: dict[tuple[JobNodeState, JobNodeState], str] = {
     (N.RUNNING, N.FAILED): "its process failed, or it gave up",
     (N.RUNNING, N.LOST): "no sign of life",
 }
-ENDED_JOB_NODE_STATES = frozenset(
-    set(JobNodeState) - {start for start, _ in JOB_NODE_MOVES}
-)
+ENDED_JOB_NODE_STATES = frozenset(set(JobNodeState) - {start for start, _ in JOB_NODE_MOVES})
 
 # A drain is an order; late and lost follow from beats and are computed on reading.
 NODE_MOVES: dict[tuple[NodeState, NodeState], str] = {

@@ -106,10 +106,18 @@ STATUS_NAMES = (
 #    process, frames are then empty, "same_as" names that one's digest), "digest",
 #    "printed": {"stdout": [from, to], "stderr": [from, to]}, bytes of the process's
 #    files below logs/user that this try wrote}
-# "index" and "try" are null for import, init and shutdown.
-ERROR_KINDS = ("exception", "wrong_type", "load", "out_of_memory", "import", "init", "shutdown")
-
+# "index" and "try" are null for import, init and shutdown; a wrong_type has no
+# traceback, no frames and as its one type that of what was returned.
 # A block's errors part is a JSON list of them, empty bytes when there are none.
+ERROR_KINDS = (
+    "exception",
+    "wrong_type",
+    "load",
+    "out_of_memory",
+    "import",
+    "init",
+    "shutdown",
+)
 
 # --- columns ----------------------------------------------------------------------
 # "<segment>.columns": beside a segment whose rows have named columns (text and csv):

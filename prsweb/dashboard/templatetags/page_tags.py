@@ -50,7 +50,9 @@ def icon(name: str) -> SafeString:
     """An icon of the sprite; it says nothing to a screen reader, the word beside it does."""
     sprite = static("vendor/icons.svg")
     return format_html(
-        '<svg class="prs-icon" aria-hidden="true"><use href="{}#{}"></use></svg>', sprite, name
+        '<svg class="prs-icon" aria-hidden="true"><use href="{}#{}"></use></svg>',
+        sprite,
+        name,
     )
 
 
