@@ -12,6 +12,7 @@ PREFIX = "prsweb"
 
 NODES = f"{PREFIX}:nodes"  # set: names of the nodes that have beaten
 ALL_EVENTS = f"{PREFIX}:events:all"  # stream: facts for pages that show many jobs
+EVENTS_EPOCH = f"{PREFIX}:events:epoch"  # string: drawn anew when Redis was wiped
 STREAM_LENGTH = 10_000  # entries kept, about
 
 
