@@ -44,7 +44,8 @@ def node_beats(names: Iterable[str] | None = None) -> tuple[dict[str, StampedBea
     client = redis_client()
     try:
         if names is None:
-            names = sorted(name.decode() for name in client.smembers(NODES))
+            members = client.smembers(NODES)
+            names = sorted(name.decode() for name in members if isinstance(name, bytes))
         names = list(names)
         seconds, microseconds = client.time()
         values = client.mget([node_beat(name) for name in names]) if names else []
