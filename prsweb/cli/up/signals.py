@@ -1,0 +1,25 @@
+"""The signals that end ``prs up``."""
+
+from __future__ import annotations
+
+import signal
+from threading import Event
+from types import FrameType
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopRequest:
+    """Set by the first signal (Ctrl-C, SIGTERM, a closed terminal); the second
+    one sets ``hurry``."""
+
+    def __init__(self) -> None:
+        self.stop = Event()
+        self.hurry = Event()
+
+    def listen(self) -> None:
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        (self.hurry if self.stop.is_set() else self.stop).set()
