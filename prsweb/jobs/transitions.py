@@ -6,12 +6,14 @@ processes that race for one move exactly one wins, and the loser is told.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
-from prsweb.jobs.models import Job, JobEvent, JobNode, Node
+from prsweb.jobs.models import Job, JobEvent, JobNode, MiniBatch, Node
+from prsweb.jobs.models.mini_batch import mini_batch_key
 from runner.core.states import (
     JOB_MOVES,
     JOB_NODE_MOVES,
@@ -97,3 +99,34 @@ def move_node(node: Node, target: NodeState, **facts: Any) -> None:
         raise StaleState(f"node {node.name} is no longer {current}")
     for column, value in columns.items():
         setattr(node, column, value)
+
+
+def settle_mini_batches(
+    job_number: int, process: int, records: Iterable[Sequence[int]]
+) -> int:
+    """Give mini-batches their final outcome; return how many had none before.
+
+    ``records`` are tuples in the order of ``runner.harness.wire.RECORD``, whose
+    outcome becomes the state; ``process`` is process_key(). The first outcome of
+    a mini-batch wins, a later one changes nothing. One statement for all of
+    them, inside the caller's transaction: a row costs about 2 us.
+    """
+    base, is_sqlite = mini_batch_key(job_number, 0), connection.vendor == "sqlite"
+    mark = "?" if is_sqlite else "%s"
+    statement = _SETTLE.format(base=base, process=process, marks=", ".join([mark] * 13), mark=mark)
+    if is_sqlite:
+        # Not by Django's cursor: it keeps a copy of all parameters.
+        connection.ensure_connection()
+        return int(connection.connection.executemany(statement, records).rowcount)
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, list(records))
+        return int(cursor.rowcount)
+
+
+_SETTLE = f"""
+INSERT INTO {MiniBatch._meta.db_table} (
+  "key", "tries", "state", "status", "items", "succeeded", "results", "offset",
+  "length", "started_us", "wait_us", "load_us", "run_us", "total_us", "process")
+VALUES ({{base}} + {{mark}}, {{marks}}, {{process}})
+ON CONFLICT DO NOTHING
+"""
