@@ -1,0 +1,177 @@
+"""What this process has done, on its way to the node agent.
+
+Results first (segment), then the process file, then the block on the report pipe: a
+block never promises what is not written. Everything is collected and written a block
+at a time, at a lease's end and within 50 ms, for each write costs as much as a
+mini-batch does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+
+from . import wire
+from .segment import Segment, SegmentNotWritable, write_all
+from .system_log import SystemLog
+
+BLOCK_NS = 50 * 1000 * 1000
+QUIET_CHECKS = 20  # without anything to write, until the thread sleeps
+MOST_WARNINGS = 20  # frames of one code; the process file has all of them
+
+
+class Reporter:
+    """Collects tries and hands them over; shared by the main thread and one that sees
+    to it that a long run() does not hold back what ended before it."""
+
+    def __init__(
+        self, report_fd: int, segment: Segment, log: SystemLog, source: tuple[int, int, int]
+    ) -> None:
+        self._report_fd = report_fd
+        self.segment = segment
+        self.log = log
+        self._source = source  # assignment, node index, process
+        self._lock = threading.Lock()
+        self._records: list[tuple] = []
+        self._rows: list[bytes] = []
+        self._columns: list[tuple[int, list[str] | None]] = []
+        self._errors: list[dict] = []
+        self._lease_id = 0
+        self._since_ns = 0  # when the oldest thing not handed over came; 0: nothing is kept
+        self._is_thread_awake = False
+        self._wake = threading.Event()
+        self._warning_counts: dict[str, int] = {}
+
+    def start(self) -> None:
+        threading.Thread(target=self._keep_handing_over, name="prs-report", daemon=True).start()
+
+    def begin_lease(self, lease_id: int) -> None:
+        self._lease_id = lease_id
+
+    def note(self, line: str, now_ns: int) -> None:
+        """Keep a line of the process file."""
+        with self._lock:
+            self.log.add(line)
+            self._keep_since(now_ns)
+
+    def add(
+        self, record: tuple, rows: bytes, line: str, now_ns: int, error: dict | None = None
+    ) -> bool:
+        """Keep one ended try. Returns whether it is time to hand over."""
+        with self._lock:
+            self._records.append(record)
+            if rows:
+                self._rows.append(rows)
+            self.log.add(line)
+            if error is not None:
+                self._errors.append(error)
+            self._keep_since(now_ns)
+            return now_ns - self._since_ns >= BLOCK_NS
+
+    def note_columns(self, offset: int, columns: list[str] | None) -> None:
+        """The rows from ``offset`` of the segment on have these columns."""
+        with self._lock:
+            self._columns.append((offset, columns))
+
+    def hand_over(self) -> None:
+        """Hand over what is kept; the lease goes on."""
+        with self._lock:
+            self._hand_over(wire.FRAME_BLOCK)
+
+    def end_lease(self) -> None:
+        """Hand over what is kept and say that the lease has ended."""
+        with self._lock:
+            self._hand_over(wire.FRAME_LEASE_DONE)
+
+    def say(self, text: str, level: str = "INFO") -> None:
+        """Write a line into the process file at once."""
+        with self._lock:
+            self.log.say(text, level)
+            self.log.flush()
+
+    def send(self, kind: int, body: dict) -> None:
+        """Send a frame with a JSON body; what is kept goes first."""
+        with self._lock:
+            self._hand_over(wire.FRAME_BLOCK)
+            self._send(kind, 0, json.dumps(body).encode("utf-8"))
+
+    def warn(self, code: str, text: str, mini_batch: int | None) -> None:
+        """Tell the job of something that changes no count."""
+        with self._lock:
+            self.log.say(text, "WARNING")
+            count = self._warning_counts.get(code, 0) + 1
+            self._warning_counts[code] = count
+            if count <= MOST_WARNINGS:
+                body = {"code": code, "text": text, "mini_batch": mini_batch}
+                self._send(wire.FRAME_WARNING, 0, json.dumps(body).encode("utf-8"))
+
+    def close_in_child(self) -> None:
+        """In a child made by fork(): it must not report, nor hold the agent's pipe open."""
+        os.close(self._report_fd)
+        self.segment.close()
+
+    def _keep_since(self, now_ns: int) -> None:
+        if not self._since_ns:
+            self._since_ns = now_ns
+            if not self._is_thread_awake:
+                self._is_thread_awake = True
+                self._wake.set()
+
+    def _hand_over(self, kind: int) -> None:
+        self._since_ns = 0
+        if self._columns:
+            columns, self._columns = self._columns, []
+            self._or_leave(self.segment.append_columns, columns)
+        if self._rows:
+            rows, self._rows = self._rows, []
+            self._or_leave(self.segment.append, b"".join(rows))
+        self.log.flush()
+        if self._records or kind == wire.FRAME_LEASE_DONE:
+            block = wire.pack_block(*self._source, self._records, self._errors)
+            self._records, self._errors = [], []
+            self._send(kind, self._lease_id, block)
+
+    def _or_leave(self, write, what) -> None:  # type: ignore[no-untyped-def]
+        try:
+            write(what)
+        except SegmentNotWritable as error:
+            leave_unwritable(error)
+
+    def _send(self, kind: int, lease_id: int, body: bytes) -> None:
+        try:
+            write_all(self._report_fd, wire.FRAME_HEAD.pack(kind, lease_id, len(body)) + body)
+        except OSError as error:  # the agent is gone, and the guard is about to end us
+            leave("report pipe not writable: {}".format(error), 1)
+
+    def _keep_handing_over(self) -> None:
+        quiet = 0
+        while True:
+            self._wake.wait()
+            time.sleep(self._seconds_to_go())
+            with self._lock:
+                if self._since_ns and time.monotonic_ns() - self._since_ns >= BLOCK_NS:
+                    self._hand_over(wire.FRAME_BLOCK)
+                    quiet = 0
+                elif not self._since_ns:
+                    quiet += 1
+                    if quiet >= QUIET_CHECKS:
+                        quiet = 0
+                        self._is_thread_awake = False
+                        self._wake.clear()
+
+    def _seconds_to_go(self) -> float:
+        since = self._since_ns
+        waited = time.monotonic_ns() - since if since else 0
+        return max(BLOCK_NS - waited, 0) / 1e9
+
+
+def leave(text: str, exit_code: int) -> None:
+    """End the process at once, from whichever thread, saying why on descriptor 2."""
+    os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
+    os._exit(exit_code)
+
+
+def leave_unwritable(error: SegmentNotWritable) -> None:
+    leave("segment not writable: {}".format(error), wire.EXIT_SEGMENT_NOT_WRITABLE)

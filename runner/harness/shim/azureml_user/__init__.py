@@ -1,0 +1,1 @@
+"""The names that ParallelRunStep scripts import, for where Azure's own are not installed."""
