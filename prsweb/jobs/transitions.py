@@ -101,9 +101,7 @@ def move_node(node: Node, target: NodeState, **facts: Any) -> None:
         setattr(node, column, value)
 
 
-def settle_mini_batches(
-    job_number: int, process: int, records: Iterable[Sequence[int]]
-) -> int:
+def settle_mini_batches(job_number: int, process: int, records: Iterable[Sequence[int]]) -> int:
     """Give mini-batches their final outcome; return how many had none before.
 
     ``records`` are tuples in the order of ``runner.harness.wire.RECORD``, whose
@@ -113,7 +111,9 @@ def settle_mini_batches(
     """
     base, is_sqlite = mini_batch_key(job_number, 0), connection.vendor == "sqlite"
     mark = "?" if is_sqlite else "%s"
-    statement = _SETTLE.format(base=base, process=process, marks=", ".join([mark] * 13), mark=mark)
+    statement = _SETTLE.format(
+        base=base, process=process, marks=", ".join([mark] * 13), mark=mark
+    )
     if is_sqlite:
         # Not by Django's cursor: it keeps a copy of all parameters.
         connection.ensure_connection()
