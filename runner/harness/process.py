@@ -100,11 +100,7 @@ class WorkerProcess:
         for line in _first_lines(config):
             self._reporter.say(line)
         self._reporter.start()
-        os.register_at_fork(after_in_child=self._close_in_child)
-
-    def _close_in_child(self) -> None:
-        os.close(self._control_fd)
-        self._reporter.close_in_child()
+        _keep_from_children(self._control_fd, *self._reporter.descriptors())
 
     # --- init ---
 
@@ -201,6 +197,20 @@ class WorkerProcess:
         self._streams.flush()
         if self._profiler is not None:
             self._profiler.save()
+
+
+def _keep_from_children(*descriptors: int) -> None:
+    """Close them in a child made by fork(): it must not report, nor hold the agent's pipes.
+
+    The hook holds numbers only: what it holds is freed after everything else, and Python 3.9
+    crashes when that is mapped memory.
+    """
+
+    def close() -> None:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    os.register_at_fork(after_in_child=close)
 
 
 def _tell_entry_script(config: Config) -> None:

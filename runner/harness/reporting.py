@@ -107,10 +107,9 @@ class Reporter:
                 body = {"code": code, "text": text, "mini_batch": mini_batch}
                 self._send(wire.FRAME_WARNING, 0, json.dumps(body).encode("utf-8"))
 
-    def close_in_child(self) -> None:
-        """In a child made by fork(): it must not report, nor hold the agent's pipe open."""
-        os.close(self._report_fd)
-        self.segment.close()
+    def descriptors(self) -> tuple[int, int]:
+        """Return what only this process may write to: report pipe and segment."""
+        return self._report_fd, self.segment.descriptor
 
     def _keep_since(self, now_ns: int) -> None:
         if not self._since_ns:

@@ -18,15 +18,15 @@ class Segment:
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            self._descriptor = open_for_append(path)
-            self.start = os.fstat(self._descriptor).st_size
+            self.descriptor = open_for_append(path)
+            self.start = os.fstat(self.descriptor).st_size
         except OSError as error:
             raise SegmentNotWritable("{}: {}".format(path, error)) from error
 
     def append(self, rows: bytes) -> None:
         """Write all of ``rows``, or raise SegmentNotWritable."""
         try:
-            write_all(self._descriptor, rows)
+            write_all(self.descriptor, rows)
         except OSError as error:
             raise SegmentNotWritable("{}: {}".format(self.path, error)) from error
 
@@ -39,9 +39,6 @@ class Segment:
                 file.write("".join(lines))
         except OSError as error:
             raise SegmentNotWritable("{}: {}".format(path, error)) from error
-
-    def close(self) -> None:
-        os.close(self._descriptor)
 
 
 def open_for_append(path: str) -> int:
