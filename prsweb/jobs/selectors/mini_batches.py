@@ -1,53 +1,42 @@
-"""The mini-batches of a job: rows for those that have ended, the manifest for the rest."""
+"""The mini-batches of a job, page by page, and one by itself. A million is a normal number."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from prsweb.jobs.filters import MiniBatchFilter, make_cursor, process_number, read_cursor
-from prsweb.jobs.models import Job, JobNode, MiniBatch, MiniBatchTry
-from prsweb.jobs.models.mini_batch import (
-    mini_batch_index,
-    mini_batch_key,
-    process_key,
-    split_process_key,
+from prsweb.jobs.models import Job, MiniBatch, MiniBatchTry
+from prsweb.jobs.models.mini_batch import mini_batch_index, mini_batch_key, process_key
+from prsweb.jobs.selectors.mini_batch_views import (
+    MiniBatchView,
+    manifest_entries,
+    node_names_by_index,
+    recorded_views,
+    running_now,
+    unrecorded_views,
 )
-from prsweb.jobs.selectors.jobs import has_ended, job_folder
-from prsweb.jobs.selectors.live import live_nodes
-from runner.core.layout import process_name
-from runner.core.manifest import ManifestEntry, ManifestReader
+from prsweb.jobs.selectors.tries import TryView, mini_batch_tries
 from runner.core.states import MiniBatchState
 
+ITEM_NAMES = 50
 # Mini-batches looked at in one query when those without a row are wanted.
 WINDOW = 5_000
 WALK_SECONDS = 1.0
 _SORT_COLUMNS = {"run": "run_us", "tries": "tries"}
 
 
+class NoSuchMiniBatch(Exception):
+    """The job has no mini-batch of that number."""
+
+
 @dataclass(frozen=True)
-class MiniBatchView:
-    index: int
-    state: str  # MiniBatchState.word
-    items: int | None  # null: not known before it is loaded
-    succeeded: int | None
-    failed: int | None
-    tries: int  # tries that have ended
-    node: str | None
-    process: str | None
-    started_at: datetime | None
-    ended_at: datetime | None
-    wait_seconds: float | None
-    load_seconds: float | None
-    run_seconds: float | None
-    total_seconds: float | None
-    output_length: int | None  # bytes in the segment
-    reason: str | None  # one line
-    error: str | None  # fingerprint of its error group
+class MiniBatchDetail(MiniBatchView):
+    item_names: tuple[str, ...]  # the first 50
+    try_list: tuple[TryView, ...]  # newest first
 
 
 @dataclass(frozen=True)
@@ -57,14 +46,7 @@ class MiniBatchPage:
     searched_to: int | None  # index; null: everything that could match was looked at
 
 
-@dataclass(frozen=True)
-class RunningNow:
-    node: str
-    process: str
-    since_at: datetime
-
-
-def mini_batch_list(job: Job, wanted: MiniBatchFilter) -> MiniBatchPage:
+def mini_batch_page(job: Job, wanted: MiniBatchFilter) -> MiniBatchPage:
     """Return one page. Raises MalformedCursor.
 
     At most six queries; sorting by other than the number reads the job's rows once.
@@ -76,52 +58,21 @@ def mini_batch_list(job: Job, wanted: MiniBatchFilter) -> MiniBatchPage:
     return _unrecorded_page(job, wanted)
 
 
-def running_now(job: Job) -> dict[int, RunningNow]:
-    """Return which mini-batch runs where, by index, as the nodes last said."""
-    if has_ended(job):
-        return {}
-    names = JobNode.objects.filter(job_id=job.pk, released_at=None)
-    live = live_nodes(job.job_id, names.values_list("node_name", flat=True))
-    return {
-        process.mini_batch: RunningNow(
-            node.node_name,
-            process_name(process.number),
-            datetime.fromtimestamp(node.at - process.since_seconds, UTC),
+def mini_batch(job: Job, index: int) -> MiniBatchDetail:
+    """Return mini-batch ``index``, or raise NoSuchMiniBatch."""
+    if not 0 <= index < job.mini_batches_created:
+        raise NoSuchMiniBatch(
+            f"Job {job.job_id} has {job.mini_batches_created} mini-batches; "
+            f"there is no {index}."
         )
-        for node in live.values()
-        for process in node.processes
-        if process.mini_batch is not None and process.phase in ("load", "run", "write")
-    }
-
-
-def recorded_views(job: Job, rows: Sequence[MiniBatch]) -> list[MiniBatchView]:
-    """Return rows as they are shown. Two queries for all of them."""
-    names = node_names_by_index(job)
-    failed = [row.key for row in rows if row.state == MiniBatchState.FAILED]
-    last_tries = {
-        (one.mini_batch, one.number): one
-        for one in MiniBatchTry.objects.filter(mini_batch__in=failed).select_related(
-            "error_group"
-        )
-    }
-    return [_view(row, names, last_tries.get((row.key, row.tries))) for row in rows]
-
-
-def node_names_by_index(job: Job) -> dict[int, str]:
-    rows = JobNode.objects.filter(job_id=job.pk).order_by("assignment")
-    return dict(rows.values_list("index", "node_name"))
-
-
-def manifest_entries(job: Job, first: int, count: int) -> list[ManifestEntry]:
-    """Return the entries of the manifest; none before it exists, or once it is removed."""
-    try:
-        with ManifestReader(job_folder(job)) as manifest:
-            return manifest.read_range(first, count)
-    except FileNotFoundError:
-        return []
-
-
-# --- pages ---------------------------------------------------------------------
+    row = MiniBatch.objects.filter(key=mini_batch_key(job.pk, index)).first()
+    views = recorded_views(job, [row]) if row else list(unrecorded_views(job, [index]))
+    entries = manifest_entries(job, index, 1)
+    return MiniBatchDetail(
+        **asdict(views[0]),
+        item_names=tuple(entries[0].item_names(ITEM_NAMES) if entries else ()),
+        try_list=tuple(mini_batch_tries(job, index, row)),
+    )
 
 
 def _page_by_number(job: Job, wanted: MiniBatchFilter) -> MiniBatchPage:
@@ -141,7 +92,7 @@ def _page_by_number(job: Job, wanted: MiniBatchFilter) -> MiniBatchPage:
     rows = list(_rows(job, first, end).order_by("key"))
     views = {view.index: view for view in recorded_views(job, rows)}
     gaps = [index for index in range(first, end) if index not in views]
-    views |= {view.index: view for view in _unrecorded_views(job, gaps)}
+    views |= {view.index: view for view in unrecorded_views(job, gaps)}
     page = [views[index] for index in range(first, end)]
     if is_down:
         page.reverse()
@@ -192,7 +143,7 @@ def _unrecorded_page(job: Job, wanted: MiniBatchFilter) -> MiniBatchPage:
     deadline = time.monotonic() + WALK_SECONDS
     page: list[MiniBatchView] = []
     for indexes, walked_to in _candidates(job, wanted.state, start, is_down):
-        for view in _unrecorded_views(job, indexes):
+        for view in unrecorded_views(job, indexes):
             if wanted.state not in ("unfinished", view.state):
                 continue
             if len(page) == wanted.limit:
@@ -265,92 +216,3 @@ def _by_process(job: Job, wanted: MiniBatchFilter) -> Q:
     for index in indexes:
         match |= Q(process__gte=process_key(index, 0), process__lt=process_key(index + 1, 0))
     return match
-
-
-# --- views ---------------------------------------------------------------------
-
-
-def _unrecorded_views(job: Job, indexes: Sequence[int]) -> Iterator[MiniBatchView]:
-    """Give the views of mini-batches without a row, in the given order."""
-    if not indexes:
-        return
-    running = running_now(job)
-    low, high = min(indexes), max(indexes)
-    tried = MiniBatchTry.objects.filter(
-        mini_batch__range=(mini_batch_key(job.pk, low), mini_batch_key(job.pk, high))
-    )
-    tries = dict(tried.order_by().values_list("mini_batch").annotate(newest=Max("number")))
-    entries = {entry.index: entry for entry in manifest_entries(job, low, high - low + 1)}
-    ended = has_ended(job)
-    for index in indexes:
-        count = tries.get(mini_batch_key(job.pk, index), 0)
-        entry = entries.get(index)
-        view = MiniBatchView(
-            index=index,
-            state=_unrecorded_state(ended, index in running, count),
-            items=entry.item_count if entry else None,
-            succeeded=None,
-            failed=None,
-            tries=count,
-            node=None,
-            process=None,
-            started_at=None,
-            ended_at=None,
-            wait_seconds=None,
-            load_seconds=None,
-            run_seconds=None,
-            total_seconds=None,
-            output_length=None,
-            reason=None,
-            error=None,
-        )
-        if index in running and not ended:
-            now = running[index]
-            view = replace(view, node=now.node, process=now.process, started_at=now.since_at)
-        yield view
-
-
-def _unrecorded_state(ended: bool, is_running: bool, tries: int) -> str:
-    if ended:
-        return MiniBatchState.NOT_RUN.word
-    if is_running:
-        return MiniBatchState.RUNNING.word
-    return (MiniBatchState.RETRYING if tries else MiniBatchState.WAITING).word
-
-
-def _view(row: MiniBatch, names: dict[int, str], last: MiniBatchTry | None) -> MiniBatchView:
-    node_index, number = split_process_key(row.process)
-    started_at = from_microseconds(row.started_us)
-    return MiniBatchView(
-        index=mini_batch_index(row.key),
-        state=MiniBatchState(row.state).word,
-        items=row.items,
-        succeeded=row.succeeded,
-        failed=row.items - row.succeeded,
-        tries=row.tries,
-        node=names.get(node_index, str(node_index)),
-        process=process_name(number),
-        started_at=started_at,
-        ended_at=started_at + timedelta(microseconds=row.total_us),
-        wait_seconds=row.wait_us / 1e6,
-        load_seconds=row.load_us / 1e6,
-        run_seconds=row.run_us / 1e6,
-        total_seconds=row.total_us / 1e6,
-        output_length=row.length,
-        reason=_reason(row, last),
-        error=last.error_group.fingerprint if last and last.error_group else None,
-    )
-
-
-def _reason(row: MiniBatch, last: MiniBatchTry | None) -> str | None:
-    if row.state == MiniBatchState.PARTIAL:
-        return f"run() returned {row.results} results for {row.items} items"
-    if row.state == MiniBatchState.FAILED:
-        return last.error if last else None
-    if row.results > row.items:
-        return f"run() returned {row.results} results for {row.items} items"
-    return None
-
-
-def from_microseconds(at_us: int) -> datetime:
-    return datetime.fromtimestamp(at_us / 1e6, UTC)

@@ -1,30 +1,16 @@
-"""One mini-batch: its items and everything that was tried."""
+"""Everything that was tried with one mini-batch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from prsweb.jobs.filters import MiniBatchFilter, make_cursor
 from prsweb.jobs.models import Job, MiniBatch, MiniBatchTry
 from prsweb.jobs.models.mini_batch import mini_batch_key, split_process_key
-from prsweb.jobs.selectors.mini_batches import (
-    MiniBatchView,
-    from_microseconds,
-    manifest_entries,
-    mini_batch_list,
-    node_names_by_index,
-    recorded_views,
-)
+from prsweb.jobs.selectors.mini_batch_views import from_microseconds, node_names_by_index
 from runner.core.layout import process_name
 from runner.core.states import MiniBatchState
 from runner.core.wire_format import wire
-
-ITEM_NAMES = 50
-
-
-class NoSuchMiniBatch(Exception):
-    """The job has no mini-batch of that number."""
 
 
 @dataclass(frozen=True)
@@ -41,34 +27,8 @@ class TryView:
     error_group: str | None  # fingerprint
 
 
-@dataclass(frozen=True)
-class MiniBatchDetail:
-    mini_batch: MiniBatchView
-    item_names: tuple[str, ...]  # the first 50
-    tries: tuple[TryView, ...]  # newest first
-
-
-def mini_batch_detail(job: Job, index: int) -> MiniBatchDetail:
-    """Return mini-batch ``index``, or raise NoSuchMiniBatch."""
-    if not 0 <= index < job.mini_batches_created:
-        raise NoSuchMiniBatch(
-            f"Job {job.job_id} has {job.mini_batches_created} mini-batches; "
-            f"there is no {index}."
-        )
-    row = MiniBatch.objects.filter(key=mini_batch_key(job.pk, index)).first()
-    view = recorded_views(job, [row])[0] if row else _unrecorded(job, index)
-    entries = manifest_entries(job, index, 1)
-    names = entries[0].item_names(ITEM_NAMES) if entries else []
-    return MiniBatchDetail(view, tuple(names), tuple(_tries(job, index, row)))
-
-
-def _unrecorded(job: Job, index: int) -> MiniBatchView:
-    after = make_cursor(index - 1)
-    page = mini_batch_list(job, MiniBatchFilter.model_validate({"after": after, "limit": 1}))
-    return page.mini_batches[0]
-
-
-def _tries(job: Job, index: int, row: MiniBatch | None) -> list[TryView]:
+def mini_batch_tries(job: Job, index: int, row: MiniBatch | None) -> list[TryView]:
+    """Return the tries that have ended, newest first; ``row`` if it has its outcome."""
     names = node_names_by_index(job)
     rows = MiniBatchTry.objects.filter(mini_batch=mini_batch_key(job.pk, index))
     tries = {
