@@ -28,7 +28,7 @@ class RingBroken(Exception):
 class Place(NamedTuple):
     """Where this node stands in the ring."""
 
-    index: int
+    node_index: int
     main_index: int
     addresses: list[str]  # by node index
     main_address: str
@@ -39,15 +39,15 @@ class Place(NamedTuple):
 
     @property
     def is_main(self) -> bool:
-        return self.index == self.main_index
+        return self.node_index == self.main_index
 
     @property
     def own_address(self) -> str:
-        return self.addresses[self.index]
+        return self.addresses[self.node_index]
 
     @property
     def right_index(self) -> int:
-        return (self.index + 1) % self.node_count
+        return (self.node_index + 1) % self.node_count
 
 
 class Limits(NamedTuple):
@@ -177,7 +177,7 @@ def listen(place: Place, limits: Limits) -> socket.socket:
             f"cannot listen on {place.own_address}:{limits.port}: {error}"
         ) from error
     listener.listen(place.node_count)
-    say(f"node {place.index} listens on {place.own_address}:{limits.port}")
+    say(f"node {place.node_index} listens on {place.own_address}:{limits.port}")
     return listener
 
 
@@ -185,10 +185,11 @@ def lead(place: Place, limits: Limits, listener: socket.socket, rounds: int) -> 
     gather(place, limits, listener)
     right = connect_right(place, limits)
     left = accept_left(place, limits, listener)
+    say(f"the ring of {place.node_count} nodes is closed")
     started_at = time.monotonic()
     token_sum = 0
     for number in range(1, rounds + 1):
-        right.send({"round": number, "sum": token_sum + place.index})
+        right.send({"round": number, "sum": token_sum + place.node_index})
         token_sum = receive_token(left, limits, number)
         if number % max(1, rounds // 10) == 0:
             say(f"round {number} of {rounds}: sum {token_sum}")
@@ -199,7 +200,7 @@ def lead(place: Place, limits: Limits, listener: socket.socket, rounds: int) -> 
 
 def gather(place: Place, limits: Limits, listener: socket.socket) -> None:
     """Waits until every other node has said that it listens: they start after this one."""
-    missing = set(range(place.node_count)) - {place.index}
+    missing = set(range(place.node_count)) - {place.node_index}
     deadline = time.monotonic() + limits.gather_seconds
     while missing:
         link = accept_before(deadline, listener)
@@ -258,11 +259,11 @@ def report(place: Place, rounds: int, token_sum: int, seconds: float) -> None:
 
 
 def follow(place: Place, limits: Limits, listener: socket.socket) -> None:
-    connect(place.main_address, place.main_index, limits).send({"ready": place.index})
+    connect(place.main_address, place.main_index, limits).send({"ready": place.node_index})
     left = accept_left(place, limits, listener)
     right = connect_right(place, limits)
     passed_count = pass_tokens_on(place, limits, left, right)
-    say(f"node {place.index} passed the token {passed_count} times")
+    say(f"node {place.node_index} passed the token {passed_count} times")
     left.wait_for_end(limits.token_seconds)
     # The right neighbour ends when this connection ends: so each node ends after the one
     # on its left, the main node last, and none is stopped half-way through its own exit.
@@ -277,12 +278,12 @@ def pass_tokens_on(place: Place, limits: Limits, left: Connection, right: Connec
         if token == LAST_MESSAGE:
             right.send(token)
             return passed_count
-        right.send({**token, "sum": token["sum"] + place.index})
+        right.send({**token, "sum": token["sum"] + place.node_index})
         passed_count += 1
 
 
 def accept_left(place: Place, limits: Limits, listener: socket.socket) -> Connection:
-    left_index = (place.index - 1) % place.node_count
+    left_index = (place.node_index - 1) % place.node_count
     link = accept_before(time.monotonic() + limits.gather_seconds, listener)
     if link is None:
         raise RingBroken(
