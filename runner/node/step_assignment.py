@@ -1,0 +1,116 @@
+"""Prepare a node for its part in a ParallelRunStep job, run it, and clear up."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from runner.core.layout import JobFolder
+from runner.core.messages import Assignment
+from runner.core.redis_keys import JobKeys
+from runner.node.exchanger import Exchanger
+from runner.node.gpu_slots import GpuSlots
+from runner.node.harness_config import StepPlace
+from runner.node.interpreter import find_interpreter
+from runner.node.journal import Journal
+from runner.node.leftovers import Leftovers
+from runner.node.orders import OrderListener
+from runner.node.performance_files import PerformanceFiles
+from runner.node.process_environment import step_environment
+from runner.node.redis_link import connect
+from runner.node.resource_monitor import ResourceMonitor
+from runner.node.step_agent import StepAgent
+from runner.node.step_spec import StepSpec, read_step_spec
+from runner.node.supply import Supply
+from runner.node.this_node import ThisNode
+from runner.node.wake_pipe import WakePipe
+from runner.node.work_folder import (
+    make_log_folders,
+    make_temporary_folder,
+    remove_temporary_folder,
+    unpack_snapshot,
+)
+from runner.node.worker_process import Launch
+
+logger = logging.getLogger(__name__)
+
+
+def run_step_assignment(
+    node: ThisNode, assignment: Assignment, journal: Journal, leftovers: Leftovers
+) -> None:
+    """Run worker processes until the job ends, the node is stopped or gives up.
+
+    Raises SpecUnreadable, and OSError when the job folder cannot be written.
+    """
+    folder = JobFolder(Path(assignment.folder))
+    temporary = make_temporary_folder(assignment.job_id, assignment.node_name)
+    try:
+        launch = _prepare(node, assignment, folder, temporary)
+        _supervise(node, launch, journal, leftovers)
+    finally:
+        remove_temporary_folder(temporary)
+
+
+def _prepare(
+    node: ThisNode, assignment: Assignment, folder: JobFolder, temporary: Path
+) -> Launch:
+    spec = read_step_spec(folder.spec)
+    output_folder = find_output_folder(spec, folder)
+    make_log_folders(folder, assignment.node_name)
+    output_folder.mkdir(parents=True, exist_ok=True)
+    for name in spec.output_names:
+        (output_folder / name).mkdir(exist_ok=True)
+    work_dir = unpack_snapshot(folder, assignment.node_name, output_folder)
+    environment = step_environment(
+        assignment,
+        address=node.settings.address,
+        gpu_count=assignment.gpus,
+        work_dir=work_dir,
+        output_folder=output_folder,
+        temporary=temporary,
+        models=spec.models,
+        own=spec.environment_variables,
+    )
+    place = StepPlace(assignment, spec, folder, work_dir, output_folder, node.settings.address)
+    return Launch(place, find_interpreter(spec.python, node.settings.job_python), environment)
+
+
+def _supervise(node: ThisNode, launch: Launch, journal: Journal, leftovers: Leftovers) -> None:
+    assignment, spec = launch.place.assignment, launch.place.spec
+    keys, url = JobKeys(assignment.job_id), node.settings.redis_url
+    wake = WakePipe()
+    exchanger = Exchanger(
+        connect(url),
+        keys,
+        assignment.number,
+        live_key=keys.live(assignment.node_name),
+        on_answer=wake.ring,
+    )
+    orders = OrderListener(url, keys.control(assignment.number), on_order=wake.ring)
+    monitor = ResourceMonitor(
+        sample_seconds=spec.sample_seconds,
+        file_seconds=spec.monitor_seconds,
+        files=PerformanceFiles(launch.place.folder.perf(assignment.node_name)),
+        on_sample=wake.ring,
+    )
+    gpus = GpuSlots(assignment.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    supply = Supply(exchanger, journal)
+    exchanger.start()
+    orders.start()
+    try:
+        agent = StepAgent(node, launch, gpus, supply, exchanger, orders, monitor, wake)
+        agent.run(leftovers)
+    finally:
+        orders.close()
+        exchanger.close()
+        monitor.close()
+        exchanger.join(timeout=10.0)
+        wake.close()
+
+
+def find_output_folder(spec: StepSpec, folder: JobFolder) -> Path:
+    """Return where the job's files are kept: the path of the job file, or the
+    job's own folder."""
+    path = spec.output.get("path")
+    return Path(path) if path else folder.output
