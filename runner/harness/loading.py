@@ -69,8 +69,18 @@ class TableLoader:
 class RankLoader(FileLoader):
     """Mini-batches without data: an empty list, one item each."""
 
+    def pick(self, entry: bytes, index: int, item_count: int) -> tuple[FileMiniBatch, str]:
+        return super().pick(entry, index, item_count)[0], "rank %d" % index
 
-RANK_LOADER = RankLoader()
+
+class BrokenLoader(FileLoader):
+    """Stands in for a manifest that cannot be read: each mini-batch fails with the reason."""
+
+    def __init__(self, error: OSError) -> None:
+        self._error = error
+
+    def pick(self, entry: bytes, index: int, item_count: int) -> tuple[FileMiniBatch, str]:
+        raise self._error
 
 
 class InputMissing(ImportError):
@@ -88,22 +98,15 @@ class Loading:
         self._loaders = [self._make_loader(one, number) for number, one in enumerate(inputs)]
 
     def read_entries(self, first: int, count: int) -> list[tuple]:
-        """Return (entry, item count, input number) of each mini-batch. When the manifest
-        cannot be read the entry is the error, for its mini-batch to fail with."""
+        """Return (loader, entry, item count or UNKNOWN_ITEMS) of each mini-batch."""
         if self._is_rank_mode:
-            return [(b"", 1, 0)] * count
+            return [(RankLoader(), b"", 1)] * count
         try:
-            return self._manifest.read(first, count)
+            entries = self._manifest.read(first, count)
         except OSError as error:
-            return [(error, wire.UNKNOWN_ITEMS, 0)] * count
-
-    def pick(self, entry: bytes | OSError, index: int, item_count: int, input_number: int):  # type: ignore[no-untyped-def]
-        """Return the loader, what to load and words about it. Raises what the entry is."""
-        if type(entry) is not bytes:
-            raise entry
-        loader = RANK_LOADER if self._is_rank_mode else self._loaders[input_number]
-        what, text = loader.pick(entry, index, item_count)
-        return loader, what, text
+            return [(BrokenLoader(error), b"", wire.UNKNOWN_ITEMS)] * count
+        loaders = self._loaders
+        return [(loaders[number], entry, items) for entry, items, number in entries]
 
     def _make_loader(self, one: dict, number: int) -> FileLoader | TableLoader:
         if one["kind"] != "table":

@@ -108,7 +108,7 @@ class WorkerProcess:
         config = self._config
         self._began = time.monotonic()
         self._status.enter(wire.PHASE_INIT)
-        rows = make_rows(config.output) if config.output_action == "append_row" else None
+        rows = make_rows(config.output_action, config.output)
         loading = Loading(config)
         script = self._profiled(load_script(config))
         self._stage = "init"

@@ -41,11 +41,9 @@ class TextRows:
         if kind is FRAME or kind is MATRIX:
             return self._render_frame(kind, result)
         self.columns = None
-        return self._render_items(result, count, index)
+        return self._render_items(result, count, index) if count else b""
 
     def _render_items(self, result, count: int, index: int) -> bytes:  # type: ignore[no-untyped-def]
-        if not count:
-            return b""
         text = "\n".join(map(str, result)) + "\n"
         if text.count("\n") != count:
             broken = sum("\n" in str(item) for item in result)
@@ -110,8 +108,20 @@ class JsonRows:
         return encode("\n".join(lines) + "\n") if lines else b""
 
 
-def make_rows(output: dict) -> TextRows | JsonRows:
+class NoRows:
+    """Results are counted only (summary_only)."""
+
+    columns = None
+    warning = ""
+
+    def render(self, kind: str, result, count: int, index: int) -> bytes:  # type: ignore[no-untyped-def]
+        return b""
+
+
+def make_rows(output_action: str, output: dict) -> TextRows | JsonRows | NoRows:
     """Return what renders the job's format. Raises FormatUnsupported."""
+    if output_action == "summary_only":
+        return NoRows()
     name = output.get("format", "text")
     if name == "text":
         return TextRows(output)

@@ -12,10 +12,11 @@ import json
 import os
 import threading
 import time
+from collections import deque
 
 from . import wire
 from .segment import Segment, SegmentNotWritable, write_all
-from .system_log import SystemLog
+from .system_log import SystemLog, take_all
 
 BLOCK_NS = 50 * 1000 * 1000
 QUIET_CHECKS = 20  # without anything to write, until the thread sleeps
@@ -33,11 +34,11 @@ class Reporter:
         self.segment = segment
         self.log = log
         self._source = source  # assignment, node index, process
+        # Only handing over takes the lock. What is kept comes without: a queue takes and
+        # gives one thing at a time.
         self._lock = threading.Lock()
-        self._records: list[tuple] = []
-        self._rows: list[bytes] = []
-        self._columns: list[tuple[int, list[str] | None]] = []
-        self._errors: list[dict] = []
+        self._tries: deque[tuple[bytes, bytes, dict | None]] = deque()  # record, rows, error
+        self._columns: deque[tuple[int, list[str] | None]] = deque()
         self._lease_id = 0
         self._since_ns = 0  # when the oldest thing not handed over came; 0: nothing is kept
         self._is_thread_awake = False
@@ -52,28 +53,23 @@ class Reporter:
 
     def note(self, line: str, now_ns: int) -> None:
         """Keep a line of the process file."""
-        with self._lock:
-            self.log.add(line)
-            self._keep_since(now_ns)
+        self.log.add(line)
+        if not self._since_ns:
+            self._begin_to_wait(now_ns)
 
-    def add(
-        self, record: tuple, rows: bytes, line: str, now_ns: int, error: dict | None = None
-    ) -> bool:
+    def add(self, record: bytes, rows: bytes, line: str, now_ns: int, error: dict | None) -> bool:
         """Keep one ended try. Returns whether it is time to hand over."""
-        with self._lock:
-            self._records.append(record)
-            if rows:
-                self._rows.append(rows)
-            self.log.add(line)
-            if error is not None:
-                self._errors.append(error)
-            self._keep_since(now_ns)
-            return now_ns - self._since_ns >= BLOCK_NS
+        self.log.add(line)
+        self._tries.append((record, rows, error))
+        since = self._since_ns
+        if not since:
+            self._begin_to_wait(now_ns)
+            return False
+        return now_ns - since >= BLOCK_NS
 
     def note_columns(self, offset: int, columns: list[str] | None) -> None:
         """The rows from ``offset`` of the segment on have these columns."""
-        with self._lock:
-            self._columns.append((offset, columns))
+        self._columns.append((offset, columns))
 
     def hand_over(self) -> None:
         """Hand over what is kept; the lease goes on."""
@@ -111,25 +107,25 @@ class Reporter:
         """Return what only this process may write to: report pipe and segment."""
         return self._report_fd, self.segment.descriptor
 
-    def _keep_since(self, now_ns: int) -> None:
-        if not self._since_ns:
-            self._since_ns = now_ns
-            if not self._is_thread_awake:
-                self._is_thread_awake = True
-                self._wake.set()
+    def _begin_to_wait(self, now_ns: int) -> None:
+        self._since_ns = now_ns
+        if not self._is_thread_awake:
+            self._is_thread_awake = True
+            self._wake.set()
 
     def _hand_over(self, kind: int) -> None:
-        self._since_ns = 0
-        if self._columns:
-            columns, self._columns = self._columns, []
-            self._or_leave(self.segment.append_columns, columns)
-        if self._rows:
-            rows, self._rows = self._rows, []
-            self._or_leave(self.segment.append, b"".join(rows))
+        self._since_ns = 0  # before anything is taken: what comes later waits anew
+        tries = take_all(self._tries)
+        if self._columns:  # noted before their rows were kept
+            self._or_leave(self.segment.append_columns, take_all(self._columns))
+        rows = b"".join([one[1] for one in tries])
+        if rows:
+            self._or_leave(self.segment.append, rows)
         self.log.flush()
-        if self._records or kind == wire.FRAME_LEASE_DONE:
-            block = wire.pack_block(*self._source, self._records, self._errors)
-            self._records, self._errors = [], []
+        if tries or kind == wire.FRAME_LEASE_DONE:
+            records = [one[0] for one in tries]
+            errors = [one[2] for one in tries if one[2] is not None]
+            block = wire.join_block(*self._source, records, not errors, errors)
             self._send(kind, self._lease_id, block)
 
     def _or_leave(self, write, what) -> None:  # type: ignore[no-untyped-def]
@@ -149,16 +145,22 @@ class Reporter:
         while True:
             self._wake.wait()
             time.sleep(self._seconds_to_go())
-            with self._lock:
-                if self._since_ns and time.monotonic_ns() - self._since_ns >= BLOCK_NS:
-                    self._hand_over(wire.FRAME_BLOCK)
-                    quiet = 0
-                elif not self._since_ns:
-                    quiet += 1
-                    if quiet >= QUIET_CHECKS:
-                        quiet = 0
-                        self._is_thread_awake = False
-                        self._wake.clear()
+            since = self._since_ns
+            if not since:
+                quiet += 1
+            elif time.monotonic_ns() - since >= BLOCK_NS:
+                quiet = 0
+                self.hand_over()
+            if quiet >= QUIET_CHECKS:
+                quiet = 0
+                self._fall_asleep()
+
+    def _fall_asleep(self) -> None:
+        self._is_thread_awake = False
+        self._wake.clear()
+        if self._since_ns:  # it came just before, and its thread believed us awake
+            self._is_thread_awake = True
+            self._wake.set()
 
     def _seconds_to_go(self) -> float:
         since = self._since_ns

@@ -14,7 +14,7 @@ from .config import Config
 from .errors import ErrorBook
 from .loading import Loading
 from .mini_batch import Context
-from .rendering import JsonRows, TextRows
+from .rendering import JsonRows, NoRows, TextRows
 from .reporting import Reporter
 from .results import WrongReturnType, classify, count_text
 from .script import Script
@@ -40,7 +40,7 @@ class TryRunner:
         config: Config,
         script: Script,
         loading: Loading,
-        rows: TextRows | JsonRows | None,
+        rows: TextRows | JsonRows | NoRows,
         reporter: Reporter,
         status: StatusWords,
         errors: ErrorBook,
@@ -50,19 +50,20 @@ class TryRunner:
         self._run = script.run
         self._takes_context = script.takes_context
         self._loading = loading
-        self._rows = rows  # None: results are only counted
+        self._rows = rows
         self._reporter = reporter
         self._words = status.words
         self._errors = errors
         self._streams = streams
-        self._prefix = reporter.log.prefix
-        self._iso = reporter.log.iso
+        self._stdout_file = streams.stdout_file
+        self._stderr_file = streams.stderr_file
+        self._log = reporter.log
         self._offset = reporter.segment.start
         self._columns: list[str] | None = None  # as noted last
         self._picked_line = "%spicked mini-batch %d try %d of {}: %s".format(config.run_max_try)
         self._ended_line = (
             "%sdone mini-batch %d try %d: address {} pid {} total %d succeeded %d failed %d "
-            "start %s duration %.3f process %.3f run %.3f status %s"
+            "start %s duration %s process %s run %.3f status %s"
         ).format(config.node_address, os.getpid())
         self._wall_offset_us = 0
         self._free_since_ns = time.monotonic_ns()
@@ -79,8 +80,8 @@ class TryRunner:
         words[wire.WORD_SINCE] = now
         words[wire.WORD_PHASE] = LOAD | first  # reading the manifest is loading too
         index = first
-        for entry in self._loading.read_entries(first, count):
-            if self._run_try(index, try_number, entry, now):
+        for loader, entry, items in self._loading.read_entries(first, count):
+            if self._run_try(index, try_number, loader, entry, items, now):
                 self._reporter.hand_over()
             now = self._free_since_ns
             if self._is_out_of_memory:
@@ -96,17 +97,18 @@ class TryRunner:
         self._words[wire.WORD_SINCE] = time.monotonic_ns()
         self._words[wire.WORD_PHASE] = IDLE | index
 
-    def _run_try(self, index: int, try_number: int, entry: tuple, picked: int) -> bool:
+    def _run_try(
+        self, index: int, try_number: int, loader, entry: bytes, items: int, picked: int
+    ) -> bool:  # type: ignore[no-untyped-def]
         """Run one try and keep its record. Returns whether it is time to hand over."""
         words = self._words
         words[wire.WORD_SINCE] = picked
         words[wire.WORD_PHASE] = LOAD | index
-        raw, items, input_number = entry
-        printed = self._streams.position()
+        printed = self._stdout_file.end, self._stderr_file.end
         loaded = ran = 0
         try:
-            loader, what, text = self._loading.pick(raw, index, items, input_number)
-            prefix = self._prefix(self._wall_offset_us + picked // 1000)
+            what, text = loader.pick(entry, index, items)
+            prefix = self._log.prefix(self._wall_offset_us + picked // 1000)
             self._reporter.note(self._picked_line % (prefix, index, try_number, text), picked)
             mini_batch = loader.load(what, index)
             if not self._is_rank_mode:
@@ -124,16 +126,14 @@ class TryRunner:
             words[wire.WORD_SINCE] = ran
             words[wire.WORD_PHASE] = WRITE | index
             kind, count = classify(result)
-            rows = b""
-            if self._rows is not None:
-                rows = self._rows.render(kind, result, count, index)
+            rows = self._rows.render(kind, result, count, index)
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             times = (picked, loaded, ran)
             return self._fail(error, index, try_number, items, times, printed)
-        if rows and self._rows.columns != self._columns:
+        if self._rows.columns != self._columns and rows:
             self._note_columns()
-        succeeded = items if self._is_rank_mode else min(count, items)
-        if count > succeeded or loader.warnings or (rows and self._rows.warning):
+        succeeded = items if self._is_rank_mode or count > items else count
+        if count > succeeded or self._rows.warning or loader.warnings:
             self._warn(index, items, count, loader.warnings)
         outcome = wire.OUTCOME_SUCCEEDED if succeeded == items else wire.OUTCOME_PARTIAL
         counts = (outcome, wire.RUN_DONE, items, succeeded, count)
@@ -150,31 +150,42 @@ class TryRunner:
     ) -> bool:
         """Make the try's record and its line. ``counts``: outcome, status, items, succeeded,
         results; ``times`` in ns: picked, loaded, run() over."""
+        outcome, status, items, succeeded, results = counts
         picked, loaded, ran = times
         now = time.monotonic_ns()
-        wait_us = (picked - self._free_since_ns) // 1000
-        load_us = (loaded - picked) // 1000
         run_us = (ran - loaded) // 1000
         total_us = (now - picked) // 1000
         started_us = self._wall_offset_us + picked // 1000
         length = len(rows)
-        record = (
-            (index, try_number)
-            + counts
-            + (self._offset, length, started_us, wait_us, load_us, run_us, total_us)
+        record = wire.RECORD.pack(
+            index,
+            try_number,
+            outcome,
+            status,
+            items,
+            succeeded,
+            results,
+            self._offset,
+            length,
+            started_us,
+            (picked - self._free_since_ns) // 1000,
+            (loaded - picked) // 1000,
+            run_us,
+            total_us,
         )
         self._offset += length
-        _, status, items, succeeded, _ = counts
+        log = self._log
+        seconds = "%.3f" % (total_us / 1e6)
         line = self._ended_line % (
-            self._prefix(started_us + total_us),
+            log.prefix(started_us + total_us),
             index,
             try_number,
             items,
             succeeded,
             items - succeeded,
-            self._iso(started_us),
-            total_us / 1e6,
-            total_us / 1e6,
+            log.iso(started_us),
+            seconds,
+            seconds,
             run_us / 1e6,
             wire.STATUS_NAMES[status],
         )
@@ -200,7 +211,7 @@ class TryRunner:
             warn("more_results_than_items", text, index)
         for text in load_warnings:
             warn("table_types", "mini-batch {}: {}".format(index, text), index)
-        if self._rows is not None and self._rows.warning:
+        if self._rows.warning:
             warn("line_breaks_in_results", self._rows.warning, index)
 
     def _fail(

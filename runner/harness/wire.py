@@ -174,16 +174,22 @@ UNKNOWN_ITEMS = 0xFFFFFFFF
 def pack_block(assignment, node_index, process, records, errors):
     # type: (int, int, int, list, list) -> bytes
     """Return a block of ``records`` (tuples in RECORD's order) and ``errors`` (dicts)."""
-    pack = RECORD.pack
+    packed = [RECORD.pack(*record) for record in records]
+    all_final = all(record[2] != OUTCOME_TRY_FAILED for record in records)
+    return join_block(assignment, node_index, process, packed, all_final, errors)
+
+
+def join_block(assignment, node_index, process, packed, all_final, errors):
+    # type: (int, int, int, list, bool, list) -> bytes
+    """Return a block of records packed already. ``all_final``: none of them has failed."""
     errors_part = json.dumps(errors).encode("utf-8") if errors else b""
-    all_final = int(all(record[2] != OUTCOME_TRY_FAILED for record in records))
     head = BLOCK_HEAD.pack(
         BLOCK_MAGIC,
-        all_final,
+        int(all_final),
         assignment,
         node_index,
         process,
-        len(records),
+        len(packed),
         len(errors_part),
     )
-    return head + b"".join([pack(*record) for record in records]) + errors_part
+    return head + b"".join(packed) + errors_part
