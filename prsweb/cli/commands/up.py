@@ -63,7 +63,7 @@ def system_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @system_options
 def up(
-    nodes: int, port: int, host: str, vcpus: int | None, memory: int | None, gpus: int
+    *, nodes: int, port: int, host: str, vcpus: int | None, memory: int | None, gpus: int
 ) -> int:
     """Run the whole system on this machine, in the foreground.
 

@@ -65,7 +65,8 @@ def prepare_admin() -> str:
     except (OSError, TokenRefused):
         token = create_token(user=admin, name="prs up", scope=Scope.ADMIN)
         write_private(home.token, token.text + "\n")
-    return f"/sign-in/link/{make_sign_in_link(user=admin).key}/"
+    link = make_sign_in_link(user=admin)
+    return reverse("sign-in-link", urlconf="prsweb.accounts.urls", args=[link.key])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,148 @@
+"""Read a job file and make it independent of where it lies."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from prsweb.cli.failure import CommandFailed, Problem
+
+MOST_BYTES = 4 * 1024 * 1024
+# Not a path of this machine: a URL, dataset:NAME, datastore:NAME/…, ${{…}}.
+NO_PATH = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*:|\$\{\{)")
+
+
+class BadJobFile(CommandFailed):
+    """The file cannot be read, or holds no job."""
+
+
+@dataclass(frozen=True)
+class JobFile:
+    path: Path
+    spec: dict[str, Any]  # every path of this machine is absolute
+    source: Path | None  # folder to pack; None: the job brings no code
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML whose every value is JSON too: a date stays text, a key comes once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen and key != "<<":
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key} comes twice", key_node.start_mark
+                )
+            seen.add(key if isinstance(key, str) else repr(key))
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_job_file(path: Path) -> JobFile:
+    """Return the job of a YAML or JSON file. Raises BadJobFile."""
+    spec = _parse(path, _read(path))
+    folder = path.resolve().parent
+    spec = _resolve_paths(spec, folder)
+    return JobFile(path, spec, _source_folder(spec))
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise BadJobFile(f"{path} has more than {MOST_BYTES} bytes: it is no job file")
+        return path.read_text()
+    except OSError as error:
+        raise BadJobFile(f"{path}: {error.strerror}; give the path of a job file") from error
+    except UnicodeDecodeError as error:
+        raise BadJobFile(f"{path} is not text: give a YAML or JSON job file") from error
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    try:
+        content = yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise BadJobFile(f"{path}{where}: {error.problem}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise BadJobFile(f"{path}: {error}".replace("\n", " ")) from error
+    if not isinstance(content, dict):
+        raise BadJobFile(f"{path} holds no job: its top must be keys and values, kind: first")
+    return content
+
+
+def _resolve_paths(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the spec with every relative path made absolute from ``folder``."""
+
+    def resolve(value: Any) -> Any:
+        if isinstance(value, list):
+            return [resolve(one) for one in value]
+        if not isinstance(value, str) or not value or NO_PATH.match(value):
+            return value
+        return os.path.normpath(folder / Path(value).expanduser())
+
+    def resolve_path_of(value: Any) -> Any:
+        """A path, or a map with the key path."""
+        if isinstance(value, dict):
+            return {**value, "path": resolve(value["path"])} if "path" in value else value
+        return resolve(value)
+
+    spec = dict(spec)
+    if isinstance(spec.get("inputs"), list):
+        spec["inputs"] = [
+            resolve_path_of(one) if isinstance(one, dict) else one for one in spec["inputs"]
+        ]
+    for key in ("side_inputs", "models"):
+        if isinstance(spec.get(key), dict):
+            spec[key] = {name: resolve_path_of(one) for name, one in spec[key].items()}
+    for key in ("source_directory", "working_directory"):
+        if key in spec:
+            spec[key] = resolve(spec[key])
+    if isinstance(spec.get("environment"), dict):
+        spec["environment"] = _environment(spec["environment"], resolve)
+    entry = spec.get("entry_script")
+    if isinstance(entry, str) and entry and not spec.get("source_directory"):
+        script = Path(resolve(entry))
+        spec["source_directory"], spec["entry_script"] = str(script.parent), script.name
+    return spec
+
+
+def _environment(environment: dict[str, Any], resolve: Any) -> dict[str, Any]:
+    """Return it with the lines of its requirements file in it: the server may be
+    another machine."""
+    environment = dict(environment)
+    python = environment.get("python")
+    if isinstance(python, str) and python.startswith(("./", "../", "~")):
+        environment["python"] = resolve(python)
+    file = environment.get("requirements_file")
+    if not isinstance(file, str) or "requirements" in environment:
+        return environment
+    del environment["requirements_file"]
+    lines = _read(Path(resolve(file))).splitlines()
+    environment["requirements"] = [
+        line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")
+    ]
+    return environment
+
+
+def _source_folder(spec: dict[str, Any]) -> Path | None:
+    for key in ("source_directory", "working_directory"):
+        folder = spec.get(key)
+        if not isinstance(folder, str) or not folder or NO_PATH.match(folder):
+            continue
+        if not Path(folder).is_dir():
+            problem = Problem(key, "must be an existing folder", folder)
+            raise CommandFailed("The job has 1 problem.", problems=(problem,))
+        return Path(folder)
+    return None
