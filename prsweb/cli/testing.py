@@ -147,11 +147,11 @@ def run_layer(
         note = f"pytest ended with status {done.returncode} before it could report"
         return CheckResult(layer, False, seconds, LayerCounts(), (note,))
     counts, notes = read_report(report)
-    is_good = done.returncode == 0 and counts.passed > 0
-    if done.returncode == NO_TESTS_COLLECTED or (done.returncode == 0 and not counts.passed):
+    is_good = done.returncode == 0
+    if counts == LayerCounts():
+        notes = ("no test ran",)
         # Arguments like -k may well choose nothing here.
-        is_good = bool(pytest_arguments)
-        notes = (*notes, "no test ran")
+        is_good = done.returncode == NO_TESTS_COLLECTED and bool(pytest_arguments)
     return CheckResult(layer, is_good, seconds, counts, notes)
 
 
