@@ -130,10 +130,7 @@ def _walk(raw: Any, parts: list[int | str]) -> Any:
 
 
 def _assign(parent: Any, part: int | str, value: Any) -> None:
-    if isinstance(parent, list):
-        parent[int(part)] = value
-    else:
-        parent[str(part)] = value
+    parent[part if isinstance(parent, list) else str(part)] = value
 
 
 def _kind_of(model: type[BaseModel], parts: list[int | str]) -> tuple[str, bool]:
