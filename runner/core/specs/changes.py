@@ -130,7 +130,8 @@ def _walk(raw: Any, parts: list[int | str]) -> Any:
 
 
 def _assign(parent: Any, part: int | str, value: Any) -> None:
-    parent[part if isinstance(parent, list) else str(part)] = value
+    where: Any = part if isinstance(parent, list) else str(part)
+    parent[where] = value
 
 
 def _kind_of(model: type[BaseModel], parts: list[int | str]) -> tuple[str, bool]:
