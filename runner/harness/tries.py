@@ -85,6 +85,7 @@ class TryRunner:
                 self._reporter.hand_over()
             now = self._free_since_ns
             if self._is_out_of_memory:
+                self._reporter.hand_over()
                 self._enter_idle(index)
                 raise OutOfMemory
             index += 1

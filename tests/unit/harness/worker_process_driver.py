@@ -122,7 +122,7 @@ class WorkerProcess:
     def write_files(self, *mini_batches: Sequence[str]) -> None:
         """Make the manifest of mini-batches of file paths."""
         self.write_mini_batches(
-            [("\0".join(paths).encode("utf-8", "surrogateescape"), len(paths)) for paths in mini_batches]
+            [(os.fsencode("\0".join(paths)), len(paths)) for paths in mini_batches]
         )
 
     def write_table(self, *ranges: tuple[Path, int, int], **options: Any) -> None:
@@ -241,7 +241,9 @@ class WorkerProcess:
         return self.folder / "logs" / name
 
     def text(self, name: str) -> str:
-        return self.path(name).read_text()
+        """Return a log file's text; none while it does not exist yet."""
+        path = self.path(name)
+        return path.read_text() if path.exists() else ""
 
     def segment(self) -> bytes:
         return Path(self.config["segment"]).read_bytes()
@@ -252,8 +254,9 @@ class WorkerProcess:
 
     def words(self) -> list[int]:
         """The status words; the phase word is returned whole."""
-        with open(self.config["status_file"], "rb") as file:
-            return list(memoryview(file.read()).cast("Q"))
+        path = Path(self.config["status_file"])
+        data = path.read_bytes() if path.exists() else b""
+        return list(memoryview(data or bytes(wire.STATUS_FILE_BYTES)).cast("Q"))
 
     def phase(self) -> tuple[str, int]:
         """Return the name of the phase and the mini-batch index."""
