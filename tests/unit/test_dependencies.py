@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from plotly.offline import get_plotlyjs_version
+
+import prsweb
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = re.compile(r"^([A-Za-z0-9_.-]+)", re.MULTILINE)
@@ -60,3 +63,9 @@ def test_the_browser_draws_with_the_plotly_that_makes_the_figures() -> None:
     table = (ROOT / "static" / "vendor" / "README.md").read_text()
 
     assert f"| plotly.js-cartesian-dist-min | {get_plotlyjs_version()} |" in table
+
+
+def test_the_version_is_the_same_in_code_and_in_pyproject() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert project["version"] == prsweb.__version__
