@@ -50,9 +50,7 @@ def make_job(folder: Path, mini_batches: int) -> Path:
         ends.append(len(items))
     pack = wire.MANIFEST_INDEX_RECORD.pack
     (folder / "items").write_bytes(items)
-    (folder / "index").write_bytes(
-        b"".join(pack(end, ITEMS_PER_MINI_BATCH, 0) for end in ends)
-    )
+    (folder / "index").write_bytes(b"".join(pack(end, ITEMS_PER_MINI_BATCH, 0) for end in ends))
     logs = ("system_log", "user_stdout", "user_stderr", "user_error", "entry_script_log")
     config = {
         "job_id": "bench",
@@ -100,7 +98,7 @@ def measure(python: str, mini_batches: int, lease_size: int) -> Cost:
 
 
 def _drive(control: int, report: int, pid: int, mini_batches: int, lease_size: int) -> Cost:
-    reader = open(report, "rb", closefd=False)
+    reader = os.fdopen(report, "rb", closefd=False)
     _next_frame(reader)  # ready
     firsts = iter(range(0, mini_batches, lease_size))
 

@@ -25,7 +25,7 @@ def load_package(folder):
 
 def start():
     # type: () -> int
-    # The interpreter has put the folder of this file first; nothing is imported before it is gone.
+    # The interpreter has put the folder of this file first: gone before the first import.
     here = __file__.rpartition("/")[0] or "."
     sys.path[:] = [entry for entry in sys.path if entry != here]
     import os

@@ -54,7 +54,7 @@ class ErrorBook:
         message = _message(error)
         if note:
             message = "{} ({})".format(message, note)
-        told = {
+        told: dict = {
             "index": index,
             "try": try_number,
             "kind": kind,
@@ -126,7 +126,9 @@ class ErrorBook:
         ]
         mine = [place for place in places if self.is_user_file(place[0])]
         types = tuple(_type_name(type(one)) for one in chain)
-        return (kind, types, tuple(mine or places[-3:] or [_message(error)]))
+        if not places:
+            return (kind, types, _message(error))
+        return (kind, types, tuple(mine or places[-3:]))
 
     def _frames(self, error: BaseException) -> list[list]:
         """Frames of ``error``, the call first; of very many the first and last ones."""

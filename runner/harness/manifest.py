@@ -29,10 +29,9 @@ class Manifest:
         if len(items) != end - before:
             raise ManifestUnreadable("{}: ends before byte {}".format(self._items_path, end))
         entries, at = [], 0
-        for stop, item_count, input_number in records:
-            stop -= before
-            entries.append((items[at:stop], item_count, input_number))
-            at = stop
+        for end, item_count, input_number in records:
+            entries.append((items[at : end - before], item_count, input_number))
+            at = end - before
         return entries
 
     def read_first_of_input(self, input_number: int, last: int) -> bytes:

@@ -58,4 +58,6 @@ class Context:
         self.dataset = dataset
 
     def __repr__(self) -> str:
-        return "<context of mini-batch {}, try {}>".format(self.minibatch_index, self.try_number)
+        return "<context of mini-batch {}, try {}>".format(
+            self.minibatch_index, self.try_number
+        )

@@ -247,7 +247,9 @@ def _is_hopeless(error: BaseException, errors: ErrorBook) -> bool:
     """Whether no other process could do better: the script or the job must be changed."""
     if isinstance(error, SyntaxError):
         return errors.is_user_file(error.filename or "")
-    return isinstance(error, (ScriptInvalid, InputMissing, FormatUnsupported, TableOptionInvalid))
+    return isinstance(
+        error, (ScriptInvalid, InputMissing, FormatUnsupported, TableOptionInvalid)
+    )
 
 
 def _note_on(error: BaseException) -> str:

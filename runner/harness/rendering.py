@@ -56,8 +56,8 @@ class TextRows:
             return self._render_matrix(result)
         options = dict(self._to_csv)
         line_end = options.pop("lineterminator", "\n")
-        options[_line_end_name()] = line_end
         self.columns = _column_names(frame, self._index, options)
+        options[_line_end_name()] = line_end
         return encode(frame.to_csv(sep=self._sep, header=False, index=self._index, **options))
 
     def _render_matrix(self, result) -> bytes:  # type: ignore[no-untyped-def]
@@ -155,7 +155,7 @@ def plain(value):  # type: ignore[no-untyped-def]
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "backslashreplace")
     if hasattr(value, "isoformat"):
-        return value.isoformat() if value == value else None
+        return None if _is_missing(value) else value.isoformat()
     if hasattr(value, "tolist"):
         return plain(value.tolist())  # numpy arrays and scalars
     return None if _is_missing(value) else str(value)
@@ -168,7 +168,7 @@ def _is_missing(value) -> bool:  # type: ignore[no-untyped-def]
 def _fields(item) -> list:  # type: ignore[no-untyped-def]
     if isinstance(item, (list, tuple)):
         return list(item)
-    if hasattr(item, "tolist") and getattr(item, "ndim", 1):
+    if getattr(item, "ndim", 0):
         return list(item.tolist())  # a Series, or a row of an array
     return [item]
 

@@ -57,7 +57,9 @@ class Reporter:
         if not self._since_ns:
             self._begin_to_wait(now_ns)
 
-    def add(self, record: bytes, rows: bytes, line: str, now_ns: int, error: dict | None) -> bool:
+    def add(
+        self, record: bytes, rows: bytes, line: str, now_ns: int, error: dict | None
+    ) -> bool:
         """Keep one ended try. Returns whether it is time to hand over."""
         self.log.add(line)
         self._tries.append((record, rows, error))

@@ -67,10 +67,8 @@ def _import(path: str, relative: str) -> types.ModuleType:
     """Import by module name; by path when the name is none, or another module has it."""
     parts = relative[: -len(".py")].split(os.sep)
     name = ".".join(parts)
-    if all(part.isidentifier() for part in parts) and name not in sys.modules:
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.origin and os.path.realpath(spec.origin) == os.path.realpath(path):
-            return importlib.import_module(name)
+    if all(part.isidentifier() for part in parts) and _origin(name) == os.path.realpath(path):
+        return importlib.import_module(name)
     name = parts[-1] if parts[-1] not in sys.modules else "entry_script_" + parts[-1]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # it ends in .py
@@ -80,6 +78,17 @@ def _import(path: str, relative: str) -> types.ModuleType:
     return module
 
 
+def _origin(name: str) -> str:
+    """Return the real path of the file that ``import name`` would load now, or nothing."""
+    if name in sys.modules:
+        return ""
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # a package of theirs fails to import
+        return ""  # code/main.py: the library's module code is no package
+    return os.path.realpath(spec.origin) if spec is not None and spec.origin else ""
 
 
 def _function(module: types.ModuleType, name: str):  # type: ignore[no-untyped-def]
@@ -94,7 +103,9 @@ def takes_context(run, name: str) -> bool:  # type: ignore[no-untyped-def]
         raise ScriptInvalid(
             "{}: run() must take mini_batch, or mini_batch and context; it {}".format(
                 name,
-                "takes none" if most < 1 else "needs {} arguments".format(required + needs_keyword),
+                "takes none"
+                if most < 1
+                else "needs {} arguments".format(required + needs_keyword),
             )
         )
     return most == 2 or required == 2
@@ -120,7 +131,9 @@ def _arity_by_signature(run) -> tuple[int, int, int]:  # type: ignore[no-untyped
     except (TypeError, ValueError):
         return 1, 1, 0  # written in C without a signature
     positional = [
-        one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        one
+        for one in parameters
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
     ]
     empty = inspect.Parameter.empty
     required = sum(one.default is empty for one in positional)

@@ -17,7 +17,13 @@ PIECE_BYTES = 64 * 1024
 DTYPES = {"int": "int64", "float": "float64", "bool": "bool", "string": "str"}
 FITTING_KINDS = {"int64": "iu", "float64": "iuf", "bool": "b"}
 OPENERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}  # modules
-FORMATS = {".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+FORMATS = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
 
 
 class TableOptionInvalid(ValueError):
@@ -129,7 +135,9 @@ class TableReader:
         if self._header == "none":
             options["names"] = self._numbered_names(data, options)
         options["parse_dates"] = [name for name in self._dates if self._is_kept(name)]
-        texts = {name: kind for name, kind in self._dtypes.items() if self._is_kept(name)}
+        texts = {
+            name: kind for name, kind in (self._dtypes or {}).items() if self._is_kept(name)
+        }
         try:
             return self._check_dates(
                 self._pandas.read_csv(io.BytesIO(header + data), dtype=texts, **options)
@@ -156,7 +164,11 @@ class TableReader:
 
     def _numbered_names(self, data: bytes, options: dict) -> list[str]:
         first = self._pandas.read_csv(
-            io.BytesIO(data), nrows=1, header=None, sep=options["sep"], encoding=options["encoding"]
+            io.BytesIO(data),
+            nrows=1,
+            header=None,
+            sep=options["sep"],
+            encoding=options["encoding"],
         )
         return ["Column{}".format(number + 1) for number in range(len(first.columns))]
 
@@ -190,7 +202,9 @@ class TableReader:
     def _sample(self):  # type: ignore[no-untyped-def]
         path = self._first_path
         if self._format(path) == "jsonl":
-            return self._pandas.read_json(path, lines=True, nrows=SAMPLE_ROWS, convert_dates=False)
+            return self._pandas.read_json(
+                path, lines=True, nrows=SAMPLE_ROWS, convert_dates=False
+            )
         sample = self._pandas.read_csv(path, nrows=SAMPLE_ROWS, **self._csv_options(path))
         if self._header == "none":
             sample.columns = ["Column{}".format(at + 1) for at in range(len(sample.columns))]
@@ -206,7 +220,9 @@ class TableReader:
                 frame[name] = frame[name].astype(wanted)
             else:
                 self.warnings.append(
-                    "column {} has values that are no {}; read as {}".format(name, wanted, found)
+                    "column {} has values that are no {}; read as {}".format(
+                        name, wanted, found
+                    )
                 )
         return frame
 

@@ -120,7 +120,9 @@ class TryRunner:
             if not items:
                 result = []  # a range of bytes in which no record begins
             elif self._takes_context:
-                result = self._run(mini_batch, Context(index, try_number, loader.items(mini_batch)))
+                result = self._run(
+                    mini_batch, Context(index, try_number, loader.items(mini_batch))
+                )
             else:
                 result = self._run(mini_batch)
             ran = time.monotonic_ns()

@@ -20,7 +20,6 @@ from runner.harness import wire
 Make = Callable[..., WorkerProcess]
 
 
-
 def _find_python_3_8() -> str | None:
     """Return an interpreter that really runs: a version manager's stand-in may not."""
     found = [shutil.which("python3.8")]
@@ -283,7 +282,8 @@ def test_without_results_to_write_they_are_counted_only(make_process: Make) -> N
 
 def test_in_rank_mode_a_mini_batch_is_one_item_whatever_it_returns(make_process: Make) -> None:
     process = make_process(
-        "def run(mini_batch, context):\n    return [mini_batch, context.minibatch_index, 'x']\n",
+        "def run(mini_batch, context):\n"
+        "    return [mini_batch, context.minibatch_index, 'x']\n",
         rank_mode=True,
         inputs=[],
     )
@@ -412,7 +412,10 @@ def test_a_script_that_no_process_can_run_is_said_to_be_invalid(
     [
         ("def run(a, b=None):\n    return [b is None]\n", "False"),
         ("def run(*all):\n    return [len(all)]\n", "1"),
-        ("class Run:\n    def __call__(self, a):\n        return ['called']\nrun = Run()\n", "called"),
+        (
+            "class Run:\n    def __call__(self, a):\n        return ['called']\nrun = Run()\n",
+            "called",
+        ),
         (
             "import functools\n"
             "def wrap(f):\n"
@@ -539,10 +542,10 @@ def test_what_has_ended_is_reported_while_a_long_run_goes_on(make_process: Make)
     assert [record.index for record in process.read_lease_end().records] == [1]
 
 
-def test_a_kill_leaves_the_phase_of_what_had_started(make_process: Make, wait_until: Any) -> None:
-    process = make_process(
-        "import os\ndef run(mini_batch):\n    os.kill(os.getpid(), 9)\n"
-    )
+def test_a_kill_leaves_the_phase_of_what_had_started(
+    make_process: Make, wait_until: Any
+) -> None:
+    process = make_process("import os\ndef run(mini_batch):\n    os.kill(os.getpid(), 9)\n")
     process.write_files(["/a"], ["/b"])
     process.start()
     process.send_lease(1)
@@ -562,7 +565,9 @@ def test_an_interrupt_from_the_keyboard_is_the_agents_business(make_process: Mak
     assert len(process.lease(0).records) == 1
 
 
-def test_asked_for_it_writes_the_stacks_of_all_threads(make_process: Make, wait_until: Any) -> None:
+def test_asked_for_it_writes_the_stacks_of_all_threads(
+    make_process: Make, wait_until: Any
+) -> None:
     process = make_process(
         "import time\ndef run(mini_batch):\n    waiting_here()\n"
         "def waiting_here():\n    time.sleep(60)\n"
@@ -607,13 +612,15 @@ def test_a_parent_killed_takes_the_process_along(make_process: Make, wait_until:
         start_new_session=True,
     )
     assert parent.stdout is not None
-    pid = int(parent.stdout.readline())
+    pid, holder = map(int, parent.stdout.readline().split())
+    try:
+        parent.kill()
+        parent.wait()
 
-    parent.kill()
-    parent.wait()
-
-    wait_until(lambda: not _is_running(pid), what="end of the orphaned process")
-    parent.stdout.close()
+        wait_until(lambda: not _is_running(pid), what="end of the orphaned process")
+    finally:
+        os.kill(holder, signal.SIGKILL)
+        parent.stdout.close()
 
 
 _START_AND_SLEEP = """
@@ -624,14 +631,13 @@ from worker_process_driver import WorkerProcess
 process = WorkerProcess(Path(sys.argv[1]))
 process.start()
 os.set_inheritable(process.control_fd, True)
-if os.fork() == 0:
-    os.setsid()
-    sys.stdout = None
+holder = os.fork()
+if holder == 0:
     os.close(1)
-    time.sleep(20)  # holds the pipe open
+    time.sleep(60)  # holds the pipe open
     os._exit(0)
 process.read_frame()
-print(process.process.pid, flush=True)
+print(process.process.pid, holder, flush=True)
 time.sleep(300)
 """
 

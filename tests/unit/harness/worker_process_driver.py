@@ -162,12 +162,16 @@ class WorkerProcess:
         os.close(control_read)
         os.close(report_write)
 
-    def lease(self, first: int, count: int = 1, try_number: int = 1, lease_id: int = 9) -> Block:
+    def lease(
+        self, first: int, count: int = 1, try_number: int = 1, lease_id: int = 9
+    ) -> Block:
         """Lease mini-batches; return all that is reported until the lease has ended."""
         self.send_lease(first, count, try_number, lease_id)
         return self.read_lease_end()
 
-    def send_lease(self, first: int, count: int = 1, try_number: int = 1, lease_id: int = 9) -> None:
+    def send_lease(
+        self, first: int, count: int = 1, try_number: int = 1, lease_id: int = 9
+    ) -> None:
         os.write(self.control_fd, b"lease %d %d %d %d\n" % (lease_id, first, count, try_number))
 
     def read_lease_end(self) -> Block:
