@@ -145,7 +145,7 @@ def _refusal(answer: httpx.Response, server: Server) -> ApiRefused:
         error = answer.json()["error"]
         message, code = str(error["message"]), str(error["code"])
         problems = tuple(
-            Problem(str(one.get("path")), str(one.get("rule")), str(one.get("found")))
+            Problem(str(one["path"]), str(one["rule"]), str(one.get("found") or ""))
             for one in error.get("problems") or ()
         )
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -17,10 +17,12 @@ class Problem:
 
     path: str
     rule: str
-    found: str
+    found: str  # empty: there is nothing to show
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.rule} (found: {self.found})"
+        where = f"{self.path}: " if self.path else ""
+        found = f" (found: {self.found})" if self.found else ""
+        return f"{where}{self.rule}{found}"
 
 
 class CommandFailed(Exception):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from prsweb.cli.failure import CommandFailed, Problem
+from runner.core.problems import InvalidSpec
+from runner.core.problems import Problem as SpecProblem
+from runner.core.specs import apply_settings, load_job_file
 
 MOST_BYTES = 4 * 1024 * 1024
 # Not a path of this machine: a URL, dataset:NAME, datastore:NAME/…, ${{…}}.
@@ -28,32 +30,14 @@ class JobFile:
     source: Path | None  # folder to pack; None: the job brings no code
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML whose every value is JSON too: a date stays text, a key comes once."""
+def read_job_file(path: Path, settings: Mapping[str, str] | None = None) -> JobFile:
+    """Return the job of a YAML or JSON file, with ``settings`` put in.
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key in seen and key != "<<":
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key} comes twice", key_node.start_mark
-                )
-            seen.add(key if isinstance(key, str) else repr(key))
-        return super().construct_mapping(node, deep)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def read_job_file(path: Path) -> JobFile:
-    """Return the job of a YAML or JSON file. Raises BadJobFile."""
-    spec = _parse(path, _read(path))
-    folder = path.resolve().parent
-    spec = _resolve_paths(spec, folder)
+    Paths are relative to the file, also those of ``settings``. Raises BadJobFile,
+    and CommandFailed with each setting that does not fit.
+    """
+    spec = _with_settings(_parse(path, _read(path)), settings or {})
+    spec = _resolve_paths(spec, path.resolve().parent)
     return JobFile(path, spec, _source_folder(spec))
 
 
@@ -70,16 +54,29 @@ def _read(path: Path) -> str:
 
 def _parse(path: Path, text: str) -> dict[str, Any]:
     try:
-        content = yaml.load(text, _Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise BadJobFile(f"{path}{where}: {error.problem}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadJobFile(f"{path}: {error}".replace("\n", " ")) from error
-    if not isinstance(content, dict):
-        raise BadJobFile(f"{path} holds no job: its top must be keys and values, kind: first")
-    return content
+        return load_job_file(text)
+    except InvalidSpec as invalid:
+        problem = str(invalid.problems[0]).replace("\n", " ")
+        raise BadJobFile(f"{path} {problem}") from invalid
+
+
+def _with_settings(spec: dict[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
+    if not settings:
+        return spec
+    try:
+        return apply_settings(spec, settings)
+    except InvalidSpec as invalid:
+        raise invalid_job([_told(one) for one in invalid.problems]) from invalid
+
+
+def _told(problem: SpecProblem) -> Problem:
+    return Problem(problem.path, problem.rule, problem.found or "")
+
+
+def invalid_job(problems: Sequence[Problem]) -> CommandFailed:
+    """Return the refusal in the API's words."""
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return CommandFailed(f"The job has {count}.", problems=tuple(problems))
 
 
 def _resolve_paths(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -142,7 +139,6 @@ def _source_folder(spec: dict[str, Any]) -> Path | None:
         if not isinstance(folder, str) or not folder or NO_PATH.match(folder):
             continue
         if not Path(folder).is_dir():
-            problem = Problem(key, "must be an existing folder", folder)
-            raise CommandFailed("The job has 1 problem.", problems=(problem,))
+            raise invalid_job([Problem(key, "must be an existing folder", folder)])
         return Path(folder)
     return None

@@ -77,6 +77,8 @@ def _facts(job: Json) -> Iterator[tuple[str, Any]]:
     yield "Took", duration(job.get("seconds"))
     yield "Attempt", f"{job.get('attempt')} of {job.get('attempt_limit')}"
     yield "Resubmitted of", job.get("resubmitted_from")
+    for change in job.get("changes") or ():
+        yield "Changed", f"{change['path']}: {change['old']} -> {change['new']}"
     yield "Output", job.get("output") or job.get("output_folder")
     yield "Folder", job.get("folder")
     yield "Page", job.get("url")

@@ -46,14 +46,11 @@ def send_job(
     client: ApiClient,
     job: JobFile,
     *,
-    settings: Mapping[str, str] | None = None,
     is_private: bool = False,
     path: str = "/jobs",
 ) -> dict[str, Any]:
     """Return the API's answer: the new job, or of ``/jobs/check`` what it would be."""
     body: dict[str, Any] = {"spec": job.spec, "private": is_private}
-    if settings:
-        body["set"] = dict(settings)
     headers = {"Idempotency-Key": str(uuid.uuid4())}
     if job.source is None:
         answer: dict[str, Any] = client.post(path, body, headers=headers)
@@ -67,6 +64,6 @@ def send_job(
 
 def check_problems(answer: Mapping[str, Any]) -> tuple[Problem, ...]:
     return tuple(
-        Problem(str(one["path"]), str(one["rule"]), str(one["found"]))
+        Problem(str(one["path"]), str(one["rule"]), str(one.get("found") or ""))
         for one in answer.get("problems") or ()
     )

@@ -9,7 +9,7 @@ import click
 
 from prsweb.cli.client import connect
 from prsweb.cli.console import print_json, print_result, say
-from prsweb.cli.failure import DONE, NOTHING_DONE, CommandFailed
+from prsweb.cli.failure import DONE, NOTHING_DONE
 from prsweb.cli.shared_options import api_command, set_option
 
 
@@ -38,14 +38,12 @@ def submit(
     from prsweb.cli.submission import prepare_example, read_settings, send_job
 
     changes = read_settings(settings)
+    changes |= {k: v for k, v in (("name", name), ("queue", queue)) if v is not None}
     prepare_example(file)
-    job_file = read_job_file(file)
-    job_file.spec.update(
-        {key: value for key, value in (("name", name), ("queue", queue)) if value is not None}
-    )
+    job_file = read_job_file(file, changes)
     client = connect(server)
     path = "/jobs/check" if dry_run else "/jobs"
-    answer = send_job(client, job_file, settings=changes, is_private=private, path=path)
+    answer = send_job(client, job_file, is_private=private, path=path)
     for warning in answer.get("warnings") or ():
         say(f"warning: {warning}")
     if dry_run:
@@ -75,6 +73,7 @@ def _accepted(job: dict[str, Any]) -> str:
 def _show_check(answer: dict[str, Any], as_json: bool) -> int:
     import yaml
 
+    from prsweb.cli.job_file import invalid_job
     from prsweb.cli.submission import check_problems
 
     problems = check_problems(answer)
@@ -82,7 +81,6 @@ def _show_check(answer: dict[str, Any], as_json: bool) -> int:
         print_json(answer)
         return NOTHING_DONE if problems else DONE
     if problems:
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise CommandFailed(f"The job has {count}.", problems=problems)
+        raise invalid_job(problems)
     print_result(yaml.safe_dump(answer["spec"], sort_keys=False, allow_unicode=True).rstrip())
     return DONE

@@ -96,10 +96,10 @@ def test_a_date_stays_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [1", "line 1, column 6"),
-        ("name: a\nname: b", "the key name comes twice"),
-        ("just words", "holds no job"),
-        ("", "holds no job"),
+        ("a: [1", "line 1, column 6: is no YAML"),
+        ("name: a\nname: b", "line 2, column 1: .*the key name stands twice"),
+        ("just words", "must be a map of keys to values"),
+        ("", "must be a map of keys to values"),
         ("a: !!python/object:os.system x", "could not determine a constructor"),
     ],
 )
@@ -142,6 +142,25 @@ def test_a_link_to_a_folder_is_left_out_and_said(
 
     assert list(source_files(tmp_path)) == []
     assert "is a link to a folder" in capsys.readouterr().err
+
+
+def test_settings_are_put_in_before_paths_are_resolved(tmp_path: Path) -> None:
+    path = write(tmp_path, "kind: parallel_run_step\ninputs: [{name: a, path: old}]\n")
+
+    job = read_job_file(path, {"inputs.0.path": "new", "run_max_try": "5"})
+
+    assert job.spec["inputs"][0]["path"] == str(tmp_path / "new")
+    assert job.spec["run_max_try"] == 5
+
+
+def test_a_setting_with_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
+    path = write(tmp_path, "kind: parallel_run_step\n")
+
+    with pytest.raises(CommandFailed) as refused:
+        read_job_file(path, {"run_max_trys": "5"})
+
+    [problem] = refused.value.problems
+    assert "did you mean run_max_try?" in problem.rule
 
 
 def test_settings_are_key_and_value() -> None:
