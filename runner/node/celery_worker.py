@@ -9,7 +9,30 @@ from types import FrameType
 from celery import Celery
 from celery.worker import WorkController, state
 
+from runner.core.redis_url import broker_url
 from runner.core.task_names import node_queue
+
+
+def make_app(redis_url: str) -> Celery:
+    """Return an application that receives what ``runner.celery`` sends.
+
+    Not that one: it is made for orchestrators, and loads Django as soon as
+    DJANGO_SETTINGS_MODULE is set. Here no fixup is installed.
+    """
+    app = Celery("prsweb", broker=broker_url(redis_url), fixups=[], set_as_current=True)
+    app.conf.update(
+        task_ignore_result=True,
+        accept_content=["json"],
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        worker_send_task_events=False,
+        worker_enable_remote_control=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # for ever: Redis may be away for long
+        broker_transport_options={"global_keyprefix": "prsweb:celery:"},
+        imports=["runner.tasks"],
+    )
+    return app
 
 
 def run_worker(app: Celery, node_name: str, *, stop: threading.Event) -> None:

@@ -76,6 +76,7 @@ class CommandAgent:
                 if self._node.stop.is_set():
                     self._stop(NODE_STOP_GRACE_SECONDS, NODE_STOPPED)
         guard_exit = self._guard.wait(GUARD_LEAVES_SECONDS)
+        self._monitor.close()
         leftovers.end()
         self._reporter.send(self._end or self._end_without_guard(guard_exit))
         self._report(AssignmentEnded, reason=self._stop_reason or "its command has ended")

@@ -8,10 +8,8 @@ import secrets
 import sys
 import time
 
-from runner.celery import app
-from runner.core.redis_url import broker_url
 from runner.node.beats import Beater
-from runner.node.celery_worker import run_worker
+from runner.node.celery_worker import make_app, run_worker
 from runner.node.leftovers import sweep_leftovers
 from runner.node.process_tree import become_subreaper
 from runner.node.settings import BadSetting, NodeSettings, read_settings
@@ -43,13 +41,9 @@ def run_node(settings: NodeSettings) -> None:
     sweep_leftovers(settings)
     beater = Beater(node, version=os.environ.get("PRSWEB_VERSION", "0.1.0"))
     beater.start()
-    app.conf.update(
-        broker_url=broker_url(settings.redis_url),
-        broker_connection_max_retries=None,  # for ever: Redis may be away for long
-    )
     logger.info("node %s: up, boot %s, pid %d", settings.name, node.boot_id, os.getpid())
     try:
-        run_worker(app, settings.name, stop=node.stop)
+        run_worker(make_app(settings.redis_url), settings.name, stop=node.stop)
     finally:
         beater.end()
         logger.info("node %s: down", settings.name)

@@ -15,6 +15,7 @@ from runner.node.resource_samples import ResourceReader, Row
 
 logger = logging.getLogger(__name__)
 
+CLOSE_SECONDS = 10.0
 EARLY_SECONDS = 5.0  # a sample every second, so that a short job has a chart too
 
 
@@ -65,10 +66,15 @@ class ResourceMonitor(threading.Thread):
         if self._file_seconds:
             self._files.write(self._processes, self._gpus)
 
-    def close(self) -> None:
-        """Write the last entry of the files and end."""
+    def finish(self) -> None:
+        """Ask for the last entry of the files, and the end; does not wait."""
         self._closing.set()
-        self.join(timeout=10.0)
+
+    def close(self) -> None:
+        """End, and wait for it: after this nothing is started here any more."""
+        self._closing.set()
+        if self.is_alive():
+            self.join(timeout=CLOSE_SECONDS)
 
     def _sample(self, now: float) -> None:
         try:

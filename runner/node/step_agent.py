@@ -105,6 +105,7 @@ class StepAgent:
             self._monitor.start()
             while not self._is_over():
                 self._turn()
+            self._monitor.close()
             leftovers.end()
             self._hand_over_last_reports()
         finally:
@@ -450,6 +451,7 @@ class StepAgent:
         self._is_ending = True
         self._end_reason = reason
         self._crew.is_starting = False
+        self._monitor.finish()
         now = time.monotonic()
         for process in self._crew:
             if process.is_ready:
@@ -466,6 +468,7 @@ class StepAgent:
         self._stop_reason = self._stop_reason or reason
         self._end_reason = self._end_reason or f"stopped by the {reason}"
         self._crew.is_starting = False
+        self._monitor.finish()
         now = time.monotonic()
         for process in self._crew:
             process.stop(grace_seconds=grace_seconds, now=now)

@@ -22,6 +22,7 @@ from runner.node.worker_process import WorkerProcess
 logger = logging.getLogger(__name__)
 
 GATHER_SECONDS = 0.01  # reports of several processes leave together
+KEEP_SECONDS = 2.0  # an exchange at least so often: the queue may be new, or closed
 HUNGRY_SECONDS = 0.5  # between two questions without an answer; orders ring earlier
 BEHIND_SECONDS = 0.03
 MISSING_SECONDS = 0.02
@@ -40,6 +41,7 @@ class Supply:
         self._epoch = ""
         self._is_under_way = False
         self._quiet_until = 0.0  # nothing is asked before, unless there are reports
+        self._keep_at = 0.0  # when to exchange though there is nothing to say
         self._send_after = 0.0  # nothing is sent before: the queue is missing
         self._misses = 0
 
@@ -67,8 +69,8 @@ class Supply:
         self._outbox.add_settlement(settlement)
 
     def ring(self) -> None:
-        """There may be something to lease."""
-        self._quiet_until = 0.0
+        """There is something to lease, or the queue was made anew: ask now."""
+        self._quiet_until = self._keep_at = 0.0
 
     @property
     def is_idle(self) -> bool:
@@ -86,6 +88,7 @@ class Supply:
         held = {lease.queue_id for one in processes for lease in one.held}
         held |= {*exchange.ended, *(one for one, _ in exchange.given_back)}
         self._is_under_way = True
+        self._keep_at = now + KEEP_SECONDS
         self._exchanger.send(Asked(exchange, self._epoch, frozenset(held)))
 
     def seconds_until_due(self, crew: Iterable[WorkerProcess], *, now: float) -> float:
@@ -96,9 +99,9 @@ class Supply:
 
     def _due_at(self, processes: list[WorkerProcess]) -> float:
         is_hungry = not self.closed and any(not one.held and is_able(one) for one in processes)
-        due = float("inf")
+        due = self._keep_at
         if is_hungry:
-            due = self._quiet_until
+            due = min(due, self._quiet_until)
         if self._outbox:
             gathered = self._outbox_since + GATHER_SECONDS
             due = min(due, self._outbox_since if is_hungry or self.closed else gathered)
