@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from runner.node.journal import Journal, JournalExists, read_journal
+
+
+def test_reports_come_back_in_order_without_one_that_was_half_written(tmp_path):
+    path = tmp_path / "n1-1.journal"
+    journal = Journal(path)
+    journal.append([b"one", b"", b"three"])
+    journal.append([b"four"])
+    journal.close()
+    with path.open("ab") as file:
+        file.write(b"\x05\x00\x00\x00ab")
+
+    assert read_journal(path) == [b"one", b"", b"three", b"four"]
+
+
+def test_an_assignment_is_claimed_by_its_journal(tmp_path):
+    Journal(tmp_path / "n1-1.journal").close()
+
+    with pytest.raises(JournalExists):
+        Journal(tmp_path / "n1-1.journal")
