@@ -26,7 +26,9 @@ class Problem:
 
 
 class CommandFailed(Exception):
-    """Nothing was done. The message says why and what to do, in one line."""
+    """The command ends here. The message says why and what to do, in one line."""
+
+    status = NOTHING_DONE
 
     def __init__(
         self, message: str, *, code: str = "invalid", problems: tuple[Problem, ...] = ()

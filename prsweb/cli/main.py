@@ -107,7 +107,7 @@ def _refuse(failed: CommandFailed, wants_json: bool) -> int:
         say(f"prs: {failed.message}")
         for problem in failed.problems:
             say(f"  {problem}")
-    return NOTHING_DONE
+    return failed.status
 
 
 def _in_words(error: click.ClickException) -> str:

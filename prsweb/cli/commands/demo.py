@@ -6,7 +6,7 @@ import click
 
 from prsweb.cli.commands.up import system_options
 from prsweb.cli.console import print_json, print_result, say
-from prsweb.cli.failure import DONE, ENDED_BADLY, CommandFailed
+from prsweb.cli.failure import DONE, ENDED_BADLY, INTERRUPTED, CommandFailed
 from prsweb.paths import prsweb_home
 
 
@@ -52,4 +52,6 @@ def demo(
         print_json(run.result)
     if run.failure is not None:
         raise run.failure
-    return DONE if status == DONE and run.has_succeeded else ENDED_BADLY
+    if run.result is None:
+        return INTERRUPTED
+    return DONE if run.has_succeeded else ENDED_BADLY

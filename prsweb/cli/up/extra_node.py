@@ -10,14 +10,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from prsweb.cli.console import say
-from prsweb.cli.failure import DONE, ENDED_BADLY, CommandFailed
+from prsweb.cli.failure import DONE, CommandFailed
 from prsweb.cli.up.address import node_address
 from prsweb.cli.up.home import LockFile, make_home, read_holder
 from prsweb.cli.up.options import NodeSize
 from prsweb.cli.up.parts import PartMaker, base_environment
 from prsweb.cli.up.redis_server import running_redis_url
 from prsweb.cli.up.signals import StopRequest
-from prsweb.cli.up.supervisor import PartKeepsFailing, Supervisor
+from prsweb.cli.up.supervisor import Supervisor
 from prsweb.cli.up.watch import Watch
 from runner.core.layout import Home
 
@@ -42,7 +42,7 @@ class ExtraNode:
     address: str | None  # None: the one that reaches Redis, or the next simulated one
 
     def run(self) -> int:
-        """Return the exit status. Raises CommandFailed when it cannot start."""
+        """Return the exit status. Raises CommandFailed when it cannot start or go on."""
         redis_url = self._redis_url()
         make_home(self.home)
         if self.name in _names_of(self.home.up_lock):
@@ -81,9 +81,6 @@ class ExtraNode:
                 supervisor.look()
                 watch.look()
             return DONE
-        except PartKeepsFailing as failing:
-            say(str(failing))
-            return ENDED_BADLY
         finally:
             supervisor.stop(hurry=request.hurry)
             watch.end()

@@ -19,7 +19,10 @@ class StopRequest:
 
     def listen(self) -> None:
         for number in STOP_SIGNALS:
-            signal.signal(number, self._handle)
+            # Under nohup a closed terminal is meant to end nothing.
+            is_nohup = number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
+            if not is_nohup:
+                signal.signal(number, self._handle)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         (self.hurry if self.stop.is_set() else self.stop).set()

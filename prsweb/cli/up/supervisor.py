@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from threading import Event
 
+from prsweb.cli.failure import ENDED_BADLY, CommandFailed
 from prsweb.cli.up.part import Part
 from prsweb.paths import CHECKOUT
 
@@ -24,15 +25,20 @@ FAILED_STARTS_LIMIT = 5
 FIRST_BACK_OFF_SECONDS = 0.1
 LONGEST_BACK_OFF_SECONDS = 2.0
 LOG_TAIL_LINES = 15
+# Somebody killed it, or the kernel for its memory: no fault of its start.
+FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)
 
 
-class PartKeepsFailing(Exception):
+class PartKeepsFailing(CommandFailed):
     """A part ended again and again right after its start."""
+
+    status = ENDED_BADLY
 
     def __init__(self, part: Part, ending: str) -> None:
         super().__init__(
             f"{part.name} ended {FAILED_STARTS_LIMIT} times in a row right after its "
-            f"start, at last {ending}. The end of {part.log}:\n{tail(part.log)}"
+            f"start, at last {ending}. The end of {part.log}:\n{tail(part.log)}",
+            code="unavailable",
         )
 
 
@@ -87,7 +93,10 @@ class Supervisor:
         signal_group(process.pid, signal.SIGKILL)  # children it left behind
         ending = describe_end(process.returncode)
         has_started = now - running.started_at >= STARTED_AFTER_SECONDS
-        running.failed_starts = 0 if has_started else running.failed_starts + 1
+        if has_started or process.returncode in FROM_OUTSIDE:
+            running.failed_starts = 0
+        else:
+            running.failed_starts += 1
         if running.failed_starts >= FAILED_STARTS_LIMIT:
             raise PartKeepsFailing(running.part, ending)
         wait = min(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread
 
 from prsweb.cli.console import say
-from prsweb.cli.failure import DONE, ENDED_BADLY
+from prsweb.cli.failure import DONE
 from prsweb.cli.up.address import is_loopback, listen, local_url, node_address
 from prsweb.cli.up.home import LockFile, hold_home, make_home
 from prsweb.cli.up.options import UpOptions
@@ -17,7 +18,7 @@ from prsweb.cli.up.readiness import ReadinessWatch
 from prsweb.cli.up.redis_server import RedisServer, set_up_redis, socket_path
 from prsweb.cli.up.server_file import write_server_file
 from prsweb.cli.up.signals import StopRequest
-from prsweb.cli.up.supervisor import PartKeepsFailing, Supervisor
+from prsweb.cli.up.supervisor import Supervisor
 from prsweb.cli.up.watch import Watch
 from runner.core.layout import Home
 
@@ -40,11 +41,11 @@ class System:
         self.home = home
         self.options = options
         self.request = StopRequest()
-        self._announce = announce
+        self._announce_line = announce
         self._companion = companion  # runs in a thread of its own once all is ready
 
     def run(self) -> int:
-        """Return the exit status. Raises CommandFailed when it cannot start."""
+        """Return the exit status. Raises CommandFailed when it cannot start or go on."""
         make_home(self.home)
         lock = hold_home(self.home)
         try:
@@ -68,9 +69,6 @@ class System:
             self._start()
             self._keep_up()
             return DONE
-        except PartKeepsFailing as failing:
-            say(str(failing))
-            return ENDED_BADLY
         finally:
             self._end()
 
@@ -148,6 +146,10 @@ class System:
         if is_loopback(self.options.host) and os.getuid() == 0:
             say("Jobs run as root, who started this.")
         return True
+
+    def _announce(self, text: str) -> None:
+        with suppress(OSError):  # nobody reads it any more; the system goes on
+            self._announce_line(text)
 
     def _announce_ready(self) -> bool:
         assert self._readiness is not None
