@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "axes",
+    "ninja",
     "prsweb.accounts",
     "prsweb.jobs",
     "prsweb.dashboard",

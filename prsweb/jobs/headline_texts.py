@@ -68,7 +68,7 @@ def headline_of(job: Job) -> Headline:
 
 def list_headline(job: Job) -> Headline:
     """Return the headline as a list shows it: from the job's row alone, no query."""
-    return _headline(job, _facts(job, limits={}))
+    return _headline(job, _facts(job, limits=job.spec))
 
 
 def _headline(job: Job, facts: HeadlineFacts) -> Headline:
@@ -430,8 +430,8 @@ def _running(choice: HeadlineChoice, facts: HeadlineFacts) -> str:
 def _running_listing(choice: HeadlineChoice, facts: HeadlineFacts) -> str:
     n = choice.numbers
     return (
-        f"Running: {_count(n['done'], 'mini-batch')} done, {_number(n['mini_batches'])} created "
-        "so far; the input is still being listed, so there is no end time yet"
+        f"Running: {_count(n['done'], 'mini-batch')} done, {_number(n['mini_batches'])} "
+        "created so far; the input is still being listed, so there is no end time yet"
         f"{_failures_so_far(n)}."
     )
 

@@ -97,11 +97,17 @@ def node_views(user: User) -> list[NodeView]:
     return [_view(row, beats.get(row.name), now, jobs) for row in rows]
 
 
-def node_view(user: User, name: str) -> NodeView:
-    """Return the node, or raise NoSuchNode."""
+def get_node(name: str) -> Node:
+    """Return the node's row, or raise NoSuchNode."""
     row = Node.objects.filter(name=name).first()
     if row is None:
         raise NoSuchNode(f"There is no node {name}.")
+    return row
+
+
+def node_view(user: User, name: str) -> NodeView:
+    """Return the node, or raise NoSuchNode."""
+    row = get_node(name)
     beats, now = node_beats([name])
     return _view(row, beats.get(name), now, _visible_names(user, [row]))
 

@@ -1,0 +1,26 @@
+"""The REST API as a whole: who may call, what stands where, how it is described."""
+
+from __future__ import annotations
+
+from ninja import NinjaAPI, Swagger
+
+from prsweb.api.access import TokenAuth, session_or_token
+from prsweb.api.problems import register_errors
+from prsweb.api.routes import accounts, jobs, logs, nodes
+from runner.core.version import VERSION
+
+api = NinjaAPI(
+    title="prsweb",
+    version=VERSION,
+    description="Jobs, their logs and outputs, nodes. Lists have `items` and `next`.",
+    auth=TokenAuth(),
+    docs=Swagger(settings={"persistAuthorization": False}),
+    docs_decorator=session_or_token,
+    urls_namespace="api",
+)
+register_errors(api)
+api.add_router("/jobs", jobs.router)
+api.add_router("/jobs", logs.router)
+api.add_router("/nodes", nodes.router)
+api.add_router("/tokens", accounts.tokens)
+api.add_router("/sign-in-links", accounts.sign_in_links)
