@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runner.core.states import MiniBatchState
 from runner.harness import wire
 
 VERSION = "v1"
@@ -118,12 +117,13 @@ _KIND_OF_STATUS = {
     wire.WRONG_RETURN_TYPE: "wrong_type",
     wire.PROCESS_DIED: "died",
 }
+# Errors with a stack that are told apart by where they arose.
+_KIND_OF_ERROR = {"load": "input_unreadable", "out_of_memory": "oom"}
 _TITLES = {
     "node_lost": "Its node was lost",
     "oom": "Killed by the kernel: out of memory",
     "oom:likely": "Probably killed for want of memory",
     "missing_results": "run() returned fewer items than it got",
-    "wrong_type": "run() returned a wrong type; a list or a DataFrame is expected",
     "died": "Its process died",
     "unpicklable": "The result cannot be written",
     "input_unreadable": "The input cannot be read",
@@ -134,13 +134,20 @@ _TITLES = {
 
 def group_try(status: int, error: CaughtError | None) -> Group:
     """Return the group of a failed try from its status and, if any, its error."""
-    if error is not None and error.types and status != wire.WRONG_RETURN_TYPE:
-        return group_exception(error)
-    named = error.kind if error is not None else ""
     if status == wire.WRONG_RETURN_TYPE:
-        named = "wrong_type"
+        return _wrong_type(error)
+    if error is not None and error.types:
+        return group_exception(error, _KIND_OF_ERROR.get(error.kind, "exception"))
+    named = error.kind if error is not None else ""
     kind = named if named not in ("", "exception") else _KIND_OF_STATUS.get(status, "died")
     return _special(kind, error)
+
+
+def _wrong_type(error: CaughtError | None) -> Group:
+    returned = error.types[0] if error is not None and error.types else "a wrong type"
+    title = f"run() returned {returned}; a list or a DataFrame is expected"
+    message = error.message if error is not None else ""
+    return Group("wrong_type", "wrong_type", title, pattern=title, traceback=message)
 
 
 def group_partial() -> Group:
@@ -161,7 +168,8 @@ def group_exception(error: CaughtError, kind: str = "exception") -> Group:
 
 def group_init(error: CaughtError) -> Group:
     """Return the group of a failed import or init()."""
-    return group_exception(error, "init_failed") if error.types else _special(error.kind, error)
+    kind = "import_failed" if error.kind == "import" else "init_failed"
+    return group_exception(error, kind) if error.types else _special(error.kind, error)
 
 
 def _special(kind: str, error: CaughtError | None) -> Group:
@@ -189,6 +197,7 @@ _CAUSE_OF_KIND = {
     "node_lost": "nodes_lost",
     "missing_results": "missing_results",
     "init_failed": "init_failed",
+    "import_failed": "init_failed",
 }
 
 
@@ -197,10 +206,6 @@ def cause_of_group(kind: str, status: int | None = None) -> str:
     if status in (wire.LOAD_EXCEPTION, wire.LOAD_TIMEOUT):
         return "load_failed"
     return _CAUSE_OF_KIND.get(kind, "run_exception")
-
-
-def is_failure(outcome: int) -> bool:
-    return outcome not in (MiniBatchState.SUCCEEDED, MiniBatchState.PARTIAL)
 
 
 def _list(value: Any) -> Sequence[Any]:

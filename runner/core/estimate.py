@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import quantiles
 
 LEAST_COMPLETIONS = 10
@@ -78,8 +79,7 @@ class CompletionHistory:
         window = self.window_seconds(now)
         length = window / SLICES
         marks = [self.total_at(now - window + n * length) for n in range(SLICES + 1)]
-        pairs = zip(marks[:-1], marks[1:], strict=True)
-        return [(later - earlier) / length for earlier, later in pairs]
+        return [(later - earlier) / length for earlier, later in pairwise(marks)]
 
     def per_minute(self, now: float) -> float:
         """Return completions per minute over the last 60 s."""

@@ -44,9 +44,7 @@ def created_so_far(mini_batches: int, items: int) -> str:
 
 
 def listing_ended(mini_batches: int, items: int, seconds: float) -> str:
-    return (
-        f"Listing ended: {mini_batches} mini-batches with {items} items in {seconds:.3g} s."
-    )
+    return f"Listing ended: {mini_batches} mini-batches with {items} items in {seconds:.3g} s."
 
 
 def node_joined(node: str, processes: int) -> str:
@@ -91,9 +89,7 @@ class FirstError:
     def __str__(self) -> str:
         where = "init()"
         if self.mini_batch is not None:
-            where = (
-                f"mini-batch {self.mini_batch}, try {self.try_number} of {self.run_max_try}"
-            )
+            where = f"mini-batch {self.mini_batch}, try {self.try_number} of {self.run_max_try}"
         return f"{self.title}; {where}, {self.process} on {self.node}"
 
     @property

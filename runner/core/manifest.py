@@ -22,11 +22,11 @@ SEPARATOR = b"\0"  # between the paths of an entry
 
 @dataclass(frozen=True)
 class TableRange:
-    """Records of one table file: bytes ``start`` to ``end``; end None: the whole file."""
+    """Records of one table file: bytes ``start`` to ``end``."""
 
     path: str
     start: int
-    end: int | None
+    end: int
 
     def to_entry(self) -> bytes:
         members = {"path": self.path, "start": self.start, "end": self.end}
@@ -57,8 +57,7 @@ class ManifestEntry:
         """Return what people call its items: paths, or the range of a table."""
         if self.content.startswith(b"{"):
             members = self.table_range()
-            end = "end" if members["end"] is None else members["end"]
-            return [f"{members['path']}, bytes {members['start']} to {end}"]
+            return ["{path}, bytes {start} to {end}".format_map(members)]
         return self.paths()[:most]
 
 

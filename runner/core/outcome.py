@@ -132,7 +132,9 @@ def by_threshold(exceeded: Exceeded, tally: Tally) -> Decision:
 
 def nothing_succeeded(tally: Tally, *, items: int) -> Decision:
     if tally.failed:
-        sentence = f"no item succeeded: {tally.failed:,} of {tally.created:,} mini-batches failed"
+        sentence = (
+            f"no item succeeded: {tally.failed:,} of {tally.created:,} mini-batches failed"
+        )
     else:
         sentence = (
             f"no item succeeded: run() returned {tally.results:,} results for {items:,} items"
@@ -214,16 +216,20 @@ def cancelled(by: str, reason: str) -> Decision:
 _NEXT = {
     "no_input": "check path and pattern, then ./prs resubmit {job}",
     "input_unreadable": "check path and read right, then ./prs resubmit {job}",
-    "entry_script_invalid": "correct the script, test it with ./prs try, then ./prs resubmit {job}",
-    "environment_failed": "correct the named requirement or interpreter, then ./prs resubmit {job}",
+    "entry_script_invalid": "correct the script, test it with ./prs try,"
+    " then ./prs resubmit {job}",
+    "environment_failed": "correct the named requirement or interpreter,"
+    " then ./prs resubmit {job}",
     "side_input_missing": "use stage: copy or a shared folder, then ./prs resubmit {job}",
     "init_failed": "correct {place}; a missing module belongs into environment, a missing file"
     " into source_directory, side_inputs or models; then ./prs resubmit {job}",
     "init_stuck": "download models beforehand, or raise run_invocation_timeout",
     "no_progress": "look at the stacks and the CPU of the processes, and at logs/sys/error",
-    "first_task_timeout": "look at the store of the input, or raise first_task_creation_timeout",
+    "first_task_timeout": "look at the store of the input, or raise"
+    " first_task_creation_timeout",
     "time_limit": "./prs resubmit {job} --failed-only, with a larger time_limit",
-    "output_failed": "make the folder writable; the rows are kept: ./prs resubmit {job} --failed-only",
+    "output_failed": "make the folder writable; the rows are kept:"
+    " ./prs resubmit {job} --failed-only",
     "output_not_writable": "make room or the folder writable; the rows are kept:"
     " ./prs resubmit {job} --failed-only",
     "system_error": "nothing to change in the script: ./prs resubmit {job} --failed-only",
@@ -240,8 +246,8 @@ _NEXT_OF_DOMINANT = {
     "load_failed": "look at the named file, then ./prs resubmit {job} --failed-only",
     "out_of_memory": "fewer processes per node or smaller mini-batches, then"
     " ./prs resubmit {job} --failed-only",
-    "process_died": "fewer processes or smaller mini-batches, or correct what ended the process,"
-    " then ./prs resubmit {job} --failed-only",
+    "process_died": "fewer processes or smaller mini-batches, or correct what ended the"
+    " process, then ./prs resubmit {job} --failed-only",
     "nodes_lost": "see the nodes page, then ./prs resubmit {job} --failed-only",
     "init_failed": "correct {place}, then ./prs resubmit {job} --failed-only",
 }

@@ -33,7 +33,9 @@ def parse_file_size(size: int | str | None) -> int:
         return size
     if isinstance(size, str) and size.isascii() and size.isdigit() and int(size) >= 1:
         return int(size)
-    raise BadSize(f"mini_batch_size: must be a whole number of files, 1 or more (found: {size})")
+    raise BadSize(
+        f"mini_batch_size: must be a whole number of files, 1 or more (found: {size})"
+    )
 
 
 def parse_table_size(size: int | str | None) -> TableSize:

@@ -75,20 +75,10 @@ class StepSettings:
             ),
             deadlines=_deadlines(spec),
             is_summary_only=is_summary_only,
-            append_row_file_name=_given(
-                spec, "append_row_file_name", "parallel_run_step.txt"
-            ),
+            append_row_file_name=_given(spec, "append_row_file_name", "parallel_run_step.txt"),
             output_path=Path(folder) if folder else None,
             output=output,
             entry_script=_given(spec, "entry_script", ""),
-        )
-
-    @property
-    def has_unknown_items(self) -> bool:
-        """Whether some mini-batches' items are known only once they are loaded."""
-        return any(
-            one.type == "table" and one.table.get("quoted_newlines") is False
-            for one in self.inputs
         )
 
 

@@ -87,6 +87,4 @@ def is_nothing_succeeded(limits: Limits, tally: Tally) -> bool:
     """Whether append_row has nothing to write, which fails the job at its end."""
     has_run = tally.is_complete and tally.created > 0
     has_bad_end = tally.partial + tally.failed > 0
-    return (
-        has_run and has_bad_end and not limits.is_summary_only and tally.succeeded_items == 0
-    )
+    return has_run and has_bad_end and not limits.is_summary_only and tally.succeeded_items == 0

@@ -59,12 +59,11 @@ class GroupBook:
         for failure in failures:
             if failure.group is not None:
                 by_group.setdefault(failure.group.fingerprint, []).append(failure)
-        for some in by_group.values():
-            self._add(some, process, node_name)
-        return [
-            self._rows[one.group.fingerprint].pk if one.group is not None else None
-            for one in failures
-        ]
+        ids = {
+            fingerprint: self._add(some, process, node_name)
+            for fingerprint, some in by_group.items()
+        }
+        return [ids[one.group.fingerprint] if one.group else None for one in failures]
 
     def note_init(self, group: Group, *, process: int, node_name: str, at: datetime) -> None:
         """Count one failed init(); it belongs to no mini-batch."""
@@ -76,7 +75,8 @@ class GroupBook:
             row.first_process = process
         row.save(update_fields=["count", "last_at", "nodes", "first_process"])
 
-    def _add(self, failures: Sequence[Failure], process: int, node_name: str) -> None:
+    def _add(self, failures: Sequence[Failure], process: int, node_name: str) -> int:
+        """Count failures of one group; return its row's id."""
         group, first = failures[0].group, failures[0].record
         assert group is not None
         row = self._row(group, _started(first))
@@ -92,6 +92,7 @@ class GroupBook:
         fresh = sorted(indexes.difference(row.sample_mini_batches))
         row.sample_mini_batches = [*row.sample_mini_batches, *fresh[: max(0, room)]]
         row.save()
+        return int(row.pk)
 
     def _known_in(self, row: ErrorGroup, failures: Sequence[Failure]) -> set[int]:
         """Return the mini-batches that failed in this group before."""
@@ -162,5 +163,3 @@ def _started(record: Record) -> datetime:
 def _add_name(row: ErrorGroup, node_name: str) -> None:
     if node_name and node_name not in row.nodes:
         row.nodes = [*row.nodes, node_name]
-
-

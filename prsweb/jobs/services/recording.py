@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import batched
 from typing import Any
 
 from django.db import connection, transaction
@@ -27,7 +26,7 @@ from runner.core.blocks import FINAL_OUTCOMES, Block, Record
 from runner.core.error_groups import CaughtError, group_partial, group_try
 from runner.core.leases import Range
 from runner.core.policy import Verdict, after_failure
-from runner.core.states import ACTIVE_STATES
+from runner.core.states import ACTIVE_STATES, MiniBatchState
 from runner.harness import wire
 
 KEYS_PER_QUERY = 500
@@ -45,7 +44,6 @@ class Counts:
     result_count: int = 0
     repeated_tries: int = 0
     duplicates: int = 0
-    items_created: int = 0  # items that were not known before they were loaded
 
     def add(self, other: Counts) -> None:
         for member in fields(Counts):
@@ -101,13 +99,10 @@ class Recording:
     """The recording of one job by one master. Keeps the mini-batches that wait for
     another try, which are few: they are tried before anything new."""
 
-    def __init__(
-        self, job: Job, owner: str, *, run_max_try: int, has_unknown_items: bool = False
-    ) -> None:
+    def __init__(self, job: Job, owner: str, *, run_max_try: int) -> None:
         self._job_number: int = job.pk
         self._owner = owner
         self._run_max_try = run_max_try
-        self._has_unknown_items = has_unknown_items
         self.groups = GroupBook(job)
         self.retrying = find_retrying(job.pk)  # index -> number of its last try
         self.is_stopping = False  # failed tries lead to nothing any more
@@ -126,6 +121,21 @@ class Recording:
         self._count(recorded)
         return recorded
 
+    def is_known(self, block: Block) -> bool:
+        """Whether every mini-batch of the block has its outcome already, so that a
+        block that is read again need not be looked at."""
+        if not block.is_all_final or not block.record_count:
+            return False
+        indexes = block.counts().indexes
+        first, last = min(indexes), max(indexes)
+        if last - first + 1 != len(indexes):
+            return False
+        rows = MiniBatch.objects.filter(
+            key__gte=mini_batch_key(self._job_number, first),
+            key__lte=mini_batch_key(self._job_number, last),
+        )
+        return rows.count() == len(indexes)
+
     def settled(self, recorded: Recorded) -> None:
         """Take note, once the transaction has been committed."""
         for back in recorded.put_back:
@@ -136,10 +146,10 @@ class Recording:
 
         Nothing but the number of changed rows tells: a difference is undone here.
         """
-        if not block.is_all_final or self.retrying:
+        if not block.is_all_final:
             return False
         sums = block.counts()
-        if sums.partial:
+        if sums.partial or not self.retrying.keys().isdisjoint(sums.indexes):
             return False
         process = process_key(block.node_index, block.process)
         mark = transaction.savepoint()
@@ -153,11 +163,8 @@ class Recording:
         counts.succeeded_items += sums.succeeded_items
         counts.failed_items += sums.items - sums.succeeded_items
         counts.result_count += sums.results
-        counts.items_created += sums.items if self._has_unknown_items else 0
         recorded.last_total_us = block.last_record()[13]
-        recorded.tries.append(
-            RecordedTries(block.node_index, block.process, body=block.body)
-        )
+        recorded.tries.append(RecordedTries(block.node_index, block.process, body=block.body))
         return True
 
     def _record_slowly(
@@ -194,7 +201,8 @@ class _Known:
     def read(cls, job_number: int, records: Sequence[Record]) -> _Known:
         known = cls({}, set())
         keys = [mini_batch_key(job_number, record[0]) for record in records]
-        for some in batched(keys, KEYS_PER_QUERY):
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            some = keys[start : start + KEYS_PER_QUERY]
             rows = MiniBatch.objects.filter(key__in=some)
             for key, tries, process, started_us in rows.values_list(
                 "key", "tries", "process", "started_us"
@@ -275,8 +283,6 @@ class _Sorter:
         self._winners.append(record)
         self._known.outcomes[record[0]] = (record[1], self._process, record[9])
         self._counts.add_outcome(record)
-        if self._recording._has_unknown_items:
-            self._counts.items_created += record[4]
 
     def write(self, node_name: str) -> None:
         recording = self._recording
@@ -325,10 +331,7 @@ class _Sorter:
         ]
         decided = {failure.record[:2] for failure in self._failures}
         told += [(one, "", "") for one in self._winners if one[:2] not in decided]
-        told += [
-            ((*one[:3], wire.DUPLICATE, *one[4:]), "", "")  # type: ignore[misc]
-            for one in self._duplicates
-        ]
+        told += [((*one[:3], wire.DUPLICATE, *one[4:]), "", "") for one in self._duplicates]
         if told:
             recorded.tries.append(
                 RecordedTries(self._block.node_index, self._block.process, tries=told)
@@ -375,3 +378,26 @@ def find_last_recorded(job_number: int) -> int:
     newest = MiniBatch.objects.of_job(job_number).order_by("-key").values_list("key", flat=True)
     key = newest.first()
     return -1 if key is None else mini_batch_index(key)
+
+
+def count_tries(job_number: int) -> int:
+    """Return the tries that ended: those that decided a mini-batch, and the others.
+    A failed try that decided stands in both tables and is counted once."""
+    table, tries = MiniBatch._meta.db_table, MiniBatchTry._meta.db_table
+    bounds = [mini_batch_key(job_number, 0), mini_batch_key(job_number + 1, 0)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT COUNT(*) FROM {tries} WHERE mini_batch >= %s AND mini_batch < %s"
+            f' AND NOT EXISTS (SELECT 1 FROM {table} WHERE "key" = mini_batch'
+            f" AND {table}.tries = {tries}.number AND {table}.process = {tries}.process)",
+            bounds,
+        )
+        others = int(cursor.fetchone()[0])
+    return MiniBatch.objects.of_job(job_number).count() + others
+
+
+def median_run_seconds(job_number: int) -> float | None:
+    """Return the median run() of up to 1,000 mini-batches that did not fail."""
+    rows = MiniBatch.objects.of_job(job_number).exclude(state=MiniBatchState.FAILED)
+    some = sorted(rows.values_list("run_us", flat=True)[:1000])
+    return some[len(some) // 2] / 1e6 if some else None
