@@ -9,30 +9,17 @@ import sys
 PACKAGE = "_prs_harness"
 
 
-def load_package(folder):
-    # type: (str) -> None
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location(
-        PACKAGE, folder + "/__init__.py", submodule_search_locations=[folder]
-    )
-    if spec is None or spec.loader is None:
-        raise ImportError("no harness in " + folder)
-    package = importlib.util.module_from_spec(spec)
-    sys.modules[PACKAGE] = package
-    spec.loader.exec_module(package)
-
-
 def start():
     # type: () -> int
     # The interpreter has put the folder of this file first: gone before the first import.
     here = __file__.rpartition("/")[0] or "."
     sys.path[:] = [entry for entry in sys.path if entry != here]
     import os
-
-    load_package(os.path.abspath(here))
     from importlib import import_module
 
+    package = type(sys)(PACKAGE)
+    package.__path__ = [os.path.abspath(here)]
+    sys.modules[PACKAGE] = package
     process = import_module(PACKAGE + ".process")
     return int(process.main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
 

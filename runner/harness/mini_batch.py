@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .shim.azureml_user.parallel_run.mini_batch import FileMiniBatch
+from .shim.azureml_user.mini_batch import FileMiniBatch
 
 __all__ = ["Context", "FileItems", "FileMiniBatch", "TableItems"]
 

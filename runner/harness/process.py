@@ -215,9 +215,9 @@ def _keep_from_children(*descriptors: int) -> None:
 
 def _tell_entry_script(config: Config) -> None:
     """Set what EntryScript reads, for this process and the script's children."""
+    os.environ.setdefault("AZUREML_BI_OUTPUT_PATH", config.output_folder)
     os.environ.update(
         {
-            "AZUREML_BI_OUTPUT_PATH": config.output_folder,
             "PRSWEB_PROCESS": "process{:03d}".format(config.process),
             "PRSWEB_WORK_DIR": config.work_dir,
             "PRSWEB_LOG_DIR": config.log_dir,

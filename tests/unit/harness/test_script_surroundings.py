@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from worker_process_driver import WorkerProcess
 
 from runner.harness import wire
@@ -300,3 +301,25 @@ def test_a_pickled_mini_batch_can_be_read_where_the_harness_is_not(tmp_path: Pat
     )
 
     assert result.stdout == b"['/a'] 7\n"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_script_may_start_processes_with_multiprocessing(
+    make_process: Make, method: str
+) -> None:
+    process = make_process(
+        "import multiprocessing\n"
+        "def upper(path):\n    return path.upper()\n"
+        "def run(mini_batch):\n"
+        f"    with multiprocessing.get_context({method!r}).Pool(1) as pool:\n"
+        "        return pool.map(upper, mini_batch)\n"
+    )
+    process.write_files(["/a", "/b"])
+    process.start()
+
+    block = process.lease(0)
+    process.end()
+
+    assert block.errors == []
+    assert process.segment() == b"/A\n/B\n"
+    assert process.exit_code() == wire.EXIT_ENDED

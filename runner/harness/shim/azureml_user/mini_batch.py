@@ -11,7 +11,7 @@ class FileMiniBatch(list):
     def __reduce_ex__(self, protocol):  # type: ignore[no-untyped-def,override]
         # By a name that every process of the job can import, whichever name this
         # module was loaded under.
-        from azureml_user.parallel_run import make_file_mini_batch
+        from azureml_user.mini_batch import make_file_mini_batch
 
         return make_file_mini_batch, (list(self), self.task_id)
 
