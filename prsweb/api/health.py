@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -15,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from prsweb.jobs.models import Node, OrchestratorLease
 from prsweb.jobs.selectors.live import is_redis_up, node_beats
-from runner.core.states import NodeState, node_state_at
+from runner.core.states import LOST_SECONDS, NodeState, node_state_at
 
 OK = "ok"
 LEAST_FREE_BYTES = 64 * 1024 * 1024
@@ -68,9 +69,14 @@ def _disk() -> str:
 
 
 def _orchestrator() -> str:
-    """An orchestrator looks at what waits, and holds the right to do so meanwhile."""
-    looks = OrchestratorLease.objects.filter(until__gt=timezone.now())
-    return OK if looks.exists() else "silent"
+    """An orchestrator looks once a second: it holds the right to while it looks, and
+    writes the beats that it has read."""
+    now = timezone.now()
+    looks = OrchestratorLease.objects.filter(until__gt=now).exists()
+    just_looked = now - timedelta(seconds=LOST_SECONDS)
+    if looks or Node.objects.filter(beat_at__gt=just_looked).exists():
+        return OK
+    return "silent"
 
 
 def _nodes() -> str:
