@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from prsweb.cli.client import ApiClient, ApiRefused, connect, segment
@@ -31,7 +29,8 @@ def key() -> None:
 def create(*, name: str, server: str | None, as_json: bool) -> None:
     """Make an access key; its secret is shown only now."""
     client = connect(server)
-    new = _call(lambda: client.post("/keys", {"name": name}))
+    _require_keys(client)
+    new = client.post("/keys", {"name": name})
     if as_json:
         print_json(new)
         return
@@ -47,7 +46,8 @@ def create(*, name: str, server: str | None, as_json: bool) -> None:
 def list_keys(*, server: str | None, as_json: bool) -> None:
     """List your access keys."""
     client = connect(server)
-    page = _call(lambda: client.list_page("/keys"))
+    _require_keys(client)
+    page = client.list_page("/keys")
     if as_json:
         print_json(page)
         return
@@ -74,14 +74,10 @@ key.add_command(revoke, "revoke")
 
 
 def _require_keys(client: ApiClient) -> None:
-    """Raise NoBatchApi where there are none: a 404 by id could mean both."""
-    _call(lambda: client.list_page("/keys", limit=1))
-
-
-def _call(call: Any) -> Any:
+    """Raise NoBatchApi where there are none."""
     try:
-        return call()
+        client.list_page("/keys", limit=1)
     except ApiRefused as refused:
-        if refused.status in (404, 405):
+        if refused.status == 404:
             raise NoBatchApi from refused
         raise

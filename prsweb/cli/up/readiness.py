@@ -6,7 +6,6 @@ import urllib.error
 import urllib.request
 from threading import Event, Thread
 
-POLL_SECONDS = 0.1
 TIMEOUT_SECONDS = 2.0
 
 
@@ -21,10 +20,11 @@ class ReadinessWatch:
         Thread(target=self._watch, name="readiness", daemon=True).start()
 
     def _watch(self) -> None:
-        waits = ((self.is_serving, "healthz"), (self.is_ready, "readyz"))
-        for event, path in waits:
+        # A refused readyz is a line in the server's log, so it is asked less often.
+        waits = ((self.is_serving, "healthz", 0.1), (self.is_ready, "readyz", 0.25))
+        for event, path, pause_seconds in waits:
             while not answers_ok(self._url + path):
-                if self._stop.wait(POLL_SECONDS):
+                if self._stop.wait(pause_seconds):
                     return
             event.set()
 
