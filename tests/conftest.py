@@ -122,3 +122,22 @@ def wait_until() -> Callable[..., None]:
         pytest.fail(f"{what} did not happen within {timeout_seconds} s")
 
     return wait
+
+
+@pytest.fixture
+def step_spec(tmp_path: Path, home: Home) -> dict[str, Any]:
+    """The job file of a small ParallelRunStep job, with code and input on the disk."""
+    code, data = tmp_path / "code", tmp_path / "data"
+    for folder in (code, data):
+        folder.mkdir()
+    (code / "score.py").write_text("def run(mini_batch):\n    return list(mini_batch)\n")
+    for number in range(3):
+        (data / f"{number}.txt").write_text(str(number))
+    return {
+        "kind": "parallel_run_step",
+        "name": "count-lines",
+        "inputs": [{"name": "texts", "type": "files", "path": str(data)}],
+        "source_directory": str(code),
+        "entry_script": "score.py",
+        "output_action": "append_row",
+    }
