@@ -48,8 +48,7 @@ def take_scheduler_lease() -> str | None:
 
 def release_scheduler_lease(owner: str) -> None:
     held = OrchestratorLease.objects.filter(name=LEASE_NAME, owner=owner)
-    # The moment of the last look stays: by it others see that an orchestrator lives.
-    held.update(owner="", until=timezone.now())
+    held.update(owner="", until=None)
 
 
 # --- nodes --------------------------------------------------------------------------
