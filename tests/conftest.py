@@ -111,9 +111,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def wait_until() -> Callable[..., None]:
     """Return ``wait_until(condition, what=…)``: polls, and fails with ``what`` when late."""
 
-    def wait(
-        condition: Callable[[], Any], *, what: str, timeout_seconds: float = 20.0
-    ) -> None:
+    def wait(condition: Callable[[], Any], *, what: str, timeout_seconds: float = 20.0) -> None:
         deadline = time.monotonic() + timeout_seconds
         while time.monotonic() < deadline:
             if condition():

@@ -87,9 +87,10 @@ def test_all_problems_come_at_once_and_nothing_is_stored(step_spec, alice, home,
 def test_more_nodes_than_exist_are_refused_with_both_numbers(step_spec, alice):
     step_spec["node_count"] = 9
 
-    assert "only 0 nodes exist in queue default (found: 9)" in problems_of(step_spec, alice)[
-        "node_count"
-    ]
+    assert (
+        "only 0 nodes exist in queue default (found: 9)"
+        in problems_of(step_spec, alice)["node_count"]
+    )
 
 
 def test_a_disabled_queue_is_refused(step_spec, alice):
@@ -250,7 +251,16 @@ def _device(name: str) -> tarfile.TarInfo:
         {"dev": _device("dev")},
         {"back\\..\\slash": b"x"},
     ],
-    ids=["dots", "absolute", "inner dots", "link", "relative link", "hard link", "device", "\\"],
+    ids=[
+        "dots",
+        "absolute",
+        "inner dots",
+        "link",
+        "relative link",
+        "hard link",
+        "device",
+        "\\",
+    ],
 )
 def test_a_hostile_archive_is_refused_and_writes_nothing(
     step_spec, alice, home, tmp_path, members
@@ -296,9 +306,7 @@ def test_the_same_key_twice_at_once_gives_one_job(step_spec, alice, home, monkey
     """Both requests look before either has stored."""
     first = submit(step_spec, alice, idempotency_key="once")
     answers = iter([None, first])
-    monkeypatch.setattr(
-        "prsweb.jobs.services.submission._known_job", lambda *_: next(answers)
-    )
+    monkeypatch.setattr("prsweb.jobs.services.submission._known_job", lambda *_: next(answers))
 
     assert submit(step_spec, alice, idempotency_key="once") == first
     assert left_behind(home) == [first.job_id]
