@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from runner.core.hostfile import hostfile_path, hostfile_text
 from runner.core.layout import JobFolder
 from runner.core.messages import Assignment
+from runner.core.node_groups import find_node_group
 from runner.core.redis_keys import JobKeys
+from runner.core.states import JobKind
 from runner.node.command_agent import CommandAgent
 from runner.node.command_guard import Plan
 from runner.node.command_spec import CommandSpec
@@ -50,10 +55,13 @@ def run_command_assignment(
 def _prepare(
     node: ThisNode, assignment: Assignment, folder: JobFolder, temporary: Path
 ) -> Plan:
-    spec = CommandSpec.of_node(read_members(folder.spec), assignment.node_index)
+    members = read_members(folder.spec)
+    spec = CommandSpec.of_node(members, assignment.node_index)
     work_dir = folder.attempt_work(assignment.node_index, assignment.attempt)
     copy_tree(folder.snapshot, work_dir)
     folder.shared.mkdir(exist_ok=True)
+    if assignment.kind == JobKind.MULTI_NODE:
+        write_hostfile(assignment, folder, members)
     is_limited = node.settings.enforce_memory and spec.memory_mib is not None
     return Plan(
         argv=list(spec.argv),
@@ -73,6 +81,21 @@ def _prepare(
         memory_limit_bytes=(spec.memory_mib or 0) * MIB if is_limited else 0,
         node_name=assignment.node_name,
     )
+
+
+def write_hostfile(
+    assignment: Assignment, folder: JobFolder, members: Mapping[str, Any]
+) -> None:
+    """Write the attempt's host file. Every node does, with the same content, so it
+    is there before any command starts; it appears whole."""
+    path = hostfile_path(folder, assignment.attempt)
+    vcpus = [
+        int(find_node_group(members, index).get("vcpus") or 1)
+        for index in range(len(assignment.addresses))
+    ]
+    unfinished = path.with_name(f"{path.name}.{assignment.node_index}")
+    unfinished.write_text(hostfile_text(zip(assignment.addresses, vcpus, strict=True)))
+    unfinished.replace(path)
 
 
 def _supervise(

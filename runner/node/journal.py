@@ -7,11 +7,10 @@ nothing: the master role reads it again. Samples are left out, they may vanish.
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-LENGTH = struct.Struct("<I")
+from runner.core.journal import LENGTH
 
 
 class JournalExists(Exception):
@@ -37,17 +36,3 @@ class Journal:
 
     def close(self) -> None:
         os.close(self._descriptor)
-
-
-def read_journal(path: Path) -> list[bytes]:
-    """Return the reports, oldest first, without one that was half written."""
-    content = path.read_bytes()
-    reports, at = [], 0
-    while at + LENGTH.size <= len(content):
-        (length,) = LENGTH.unpack_from(content, at)
-        at += LENGTH.size
-        if at + length > len(content):
-            break
-        reports.append(content[at : at + length])
-        at += length
-    return reports

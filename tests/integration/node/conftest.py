@@ -22,6 +22,7 @@ from runner.celery import app
 from runner.core import redis_keys
 from runner.core.blocks import Record, is_block, parse_block
 from runner.core.error_groups import CaughtError
+from runner.core.journal import read_reports
 from runner.core.layout import Home, JobFolder
 from runner.core.messages import Assignment, Order, Report, StampedBeat, parse_report
 from runner.core.redis_keys import JobKeys
@@ -291,6 +292,10 @@ class Master:
 
     def order(self, action: str, *, assignment: int = 1, **fields: Any) -> None:
         self.client.rpush(self.keys.control(assignment), Order(action, **fields).to_json())
+
+    def journal(self, assignment: int = 1) -> list[bytes]:
+        with self.folder.journal(self.node.name, assignment).open("rb") as file:
+            return list(read_reports(file))
 
     def read(self) -> Told:
         """Take what stands in the report list; put failed tries back."""

@@ -22,7 +22,6 @@ from runner.core.messages import (
     WarningRaised,
 )
 from runner.core.wire_format import wire
-from runner.node.journal import read_journal
 from tests.integration.node.waiting import wait_for
 
 ECHO = """
@@ -290,7 +289,7 @@ def test_a_wiped_redis_loses_nothing_and_what_is_held_is_adopted(master):
     adopted = wait_for(lambda: master.client.hvals(master.keys.leases), "adopted leases")
     held = {Lease.parse(f"0 {value.decode()}").range.first for value in adopted}
     # as the master role does: the journal is read, and the rest goes back
-    for report in read_journal(master.folder.journal("n1", 1)):
+    for report in master.journal():
         master.client.rpush(master.keys.reports, report)
     known = held | {record[0] for record in master.read().records}
     for index in set(range(6)) - known:

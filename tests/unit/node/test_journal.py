@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from runner.node.journal import Journal, JournalExists, read_journal
+from runner.core.journal import read_reports
+from runner.node.journal import Journal, JournalExists
 
 
 def test_reports_come_back_in_order_without_one_that_was_half_written(tmp_path):
@@ -14,7 +15,8 @@ def test_reports_come_back_in_order_without_one_that_was_half_written(tmp_path):
     with path.open("ab") as file:
         file.write(b"\x05\x00\x00\x00ab")
 
-    assert read_journal(path) == [b"one", b"", b"three", b"four"]
+    with path.open("rb") as file:
+        assert list(read_reports(file)) == [b"one", b"", b"three", b"four"]
 
 
 def test_an_assignment_is_claimed_by_its_journal(tmp_path):
