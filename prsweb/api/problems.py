@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -27,6 +29,8 @@ from prsweb.jobs.services.nodes import CannotDrain
 from prsweb.jobs.services.resubmission import CannotResubmit
 from prsweb.jobs.services.snapshot import SourceTooLarge
 from prsweb.jobs.services.submission import InvalidJob
+
+logger = logging.getLogger(__name__)
 
 CODES = {
     400: "malformed",
@@ -118,6 +122,16 @@ def register_errors(api: NinjaAPI) -> None:
     @api.exception_handler(TooManyFilesSent)
     def too_large(request: HttpRequest, error: Any) -> HttpResponse:
         return error_answer(413, "The request is larger than 8 MiB beside its archive.")
+
+    @api.exception_handler(DatabaseError)
+    def away(request: HttpRequest, error: Any) -> HttpResponse:
+        logger.exception("%s %s", request.method, request.path)
+        return error_answer(503, "The database does not answer; try again.")
+
+    @api.exception_handler(Exception)
+    def broken(request: HttpRequest, error: Any) -> HttpResponse:
+        logger.exception("%s %s", request.method, request.path)
+        return error_answer(500, "The server failed; its log says why.")
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, error: Any) -> HttpResponse:
