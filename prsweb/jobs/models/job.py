@@ -28,7 +28,6 @@ class Job(models.Model):
     queue = models.ForeignKey("jobs.JobQueue", on_delete=models.PROTECT)
     tags = models.JSONField(default=dict)
     spec = models.JSONField()  # frozen, complete, secrets as references
-    given_spec = models.JSONField(default=dict)  # as written: with ${{parameters…}}
     given_keys = models.JSONField(default=list)  # paths set by the submitter, not defaults
     changes = models.JSONField(default=list)  # of a resubmission: path, old, new
     warnings = models.JSONField(default=list)  # sentences

@@ -20,7 +20,7 @@ from runner.core.states import TERMINAL_STATES, WAITING_STATES, JobState
 
 LEAST_ID_CHARACTERS = 4
 _HEX = re.compile(r"[0-9a-f]+")
-_LEFT_OUT_OF_LISTS = ("changes", "given_spec", "given_keys")
+_LEFT_OUT_OF_LISTS = ("changes", "given_keys")
 
 
 class NoSuchJob(Exception):

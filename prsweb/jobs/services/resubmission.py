@@ -76,7 +76,7 @@ def _resubmission(
     if failed_only:
         rule = "taking over what succeeded is not offered yet: leave it out to run all again"
         raise InvalidJob([Problem("failed_only", rule, "true")])
-    base = resubmission_base(job.spec, job.given_spec)
+    base = resubmission_base(job.spec)
     try:
         raw = apply_settings(base, set_values) if set_values else base
     except InvalidSpec as invalid:

@@ -72,7 +72,6 @@ class Submission:
 class CheckedJob:
     """A submission without problems, its code on the disk beside the job folders."""
 
-    raw_spec: dict[str, Any]
     spec: dict[str, Any]  # complete
     given_keys: list[str]
     warnings: list[str]
@@ -153,7 +152,7 @@ def checked_submission(submission: Submission, actor: Actor) -> Iterator[Checked
             raise InvalidJob(problems)
         incoming.spec.write_text(json.dumps(spec, indent=1, ensure_ascii=False) + "\n")
         given = parsed.given if submission.given_keys is None else submission.given_keys
-        yield CheckedJob(raw, spec, list(given), warnings, incoming)
+        yield CheckedJob(spec, list(given), warnings, incoming)
     finally:
         shutil.rmtree(incoming.root, ignore_errors=True)
 
@@ -253,7 +252,6 @@ def _new_job(checked: CheckedJob, submission: Submission, actor: Actor, old: Job
         queue=JobQueue.objects.get(name=spec["queue"]),
         tags=spec["tags"],
         spec=spec,
-        given_spec=checked.raw_spec,
         given_keys=checked.given_keys,
         changes=_changes(old, spec),
         warnings=checked.warnings,

@@ -13,18 +13,71 @@ from django.utils import timezone
 from prsweb.jobs.models import ErrorGroup, Job, JobMetric
 from runner.core.states import JobState
 
-JOB_MEMBERS = set(
-    """id name kind state cancelling owner private queue tags url folder output output_folder
-    mini_batches items succeeded_items failed_items repeated_tries duplicates progress metrics
-    submitted_at started_at running_at ended_at seconds attempt attempts attempt_limit reason
-    cause decided_by cancel_reason status_reason exit_code headline warnings top_errors nodes
-    main_node node_count resubmitted_from reused_from array spec version""".split()
-)
-PROGRESS_MEMBERS = set(
-    """listing waiting running retrying succeeded partial failed not_run taken_over
-    remaining_items done_percent remaining_seconds remaining_seconds_low
-    remaining_seconds_high updated_at""".split()
-)
+JOB_MEMBERS = {
+    "id",
+    "name",
+    "kind",
+    "state",
+    "cancelling",
+    "owner",
+    "private",
+    "queue",
+    "tags",
+    "url",
+    "folder",
+    "output",
+    "output_folder",
+    "mini_batches",
+    "items",
+    "succeeded_items",
+    "failed_items",
+    "repeated_tries",
+    "duplicates",
+    "progress",
+    "metrics",
+    "submitted_at",
+    "started_at",
+    "running_at",
+    "ended_at",
+    "seconds",
+    "attempt",
+    "attempts",
+    "attempt_limit",
+    "reason",
+    "cause",
+    "decided_by",
+    "cancel_reason",
+    "status_reason",
+    "exit_code",
+    "headline",
+    "warnings",
+    "top_errors",
+    "nodes",
+    "main_node",
+    "node_count",
+    "resubmitted_from",
+    "reused_from",
+    "array",
+    "spec",
+    "version",
+}
+PROGRESS_MEMBERS = {
+    "listing",
+    "waiting",
+    "running",
+    "retrying",
+    "succeeded",
+    "partial",
+    "failed",
+    "not_run",
+    "taken_over",
+    "remaining_items",
+    "done_percent",
+    "remaining_seconds",
+    "remaining_seconds_low",
+    "remaining_seconds_high",
+    "updated_at",
+}
 NOT_IN_LISTS = {"spec", "metrics", "top_errors"}
 
 
@@ -45,8 +98,8 @@ def test_a_job_has_every_member_of_the_contract(as_user, make_job, alice):
 
     answer = as_user(alice).get(f"/jobs/{job.job_id}").json()
 
-    assert JOB_MEMBERS <= set(answer)
-    assert PROGRESS_MEMBERS == set(answer["progress"])
+    assert set(answer) >= JOB_MEMBERS
+    assert set(answer["progress"]) == PROGRESS_MEMBERS
     assert set(answer["headline"]) == {"text", "case", "numbers", "decided_by", "actions"}
     assert answer["seconds"] == 4.2
     assert answer["submitted_at"].endswith("Z")

@@ -54,9 +54,8 @@ PEOPLE = ("vera", "bob", "alice", "olga", "ada")
 
 @pytest.fixture
 def person(request, alice, bob, vera, olga, ada):
-    return dict(zip(("alice", "bob", "vera", "olga", "ada"), (alice, bob, vera, olga, ada)))[
-        request.param
-    ]
+    people = (alice, bob, vera, olga, ada)
+    return next(one for one in people if one.username == request.param)
 
 
 def path_of(template, job):
