@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from runner.core.hostfile import hostfile_path, hostfile_text
+from runner.core.attempt_files import exit_file_path, hostfile_path, hostfile_text
 from runner.core.layout import JobFolder
 from runner.core.messages import Assignment
 from runner.core.node_groups import find_node_group
@@ -76,7 +76,7 @@ def _prepare(
         ),
         work_dir=str(work_dir),
         log=str(folder.attempt_log(assignment.node_index, assignment.attempt)),
-        exit_file=str(work_dir.parent / "exit.json"),
+        exit_file=str(exit_file_path(folder, assignment.node_index, assignment.attempt)),
         grace_seconds=spec.grace_seconds,
         memory_limit_bytes=(spec.memory_mib or 0) * MIB if is_limited else 0,
         node_name=assignment.node_name,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from runner.core.hostfile import hostfile_path
+from runner.core.attempt_files import hostfile_path
 from runner.core.layout import JobFolder
 from runner.core.messages import Assignment
 from runner.core.states import JobKind
