@@ -95,6 +95,7 @@ class Participants:
             is_live = row.state in (JobNodeState.STARTING, JobNodeState.RUNNING)
             if is_live and row.assignment not in self.parts:
                 part = Part(row, NodeInits(row.process_count))
+                part.has_joined = row.state == JobNodeState.RUNNING  # told before
                 self.parts[row.assignment] = part
                 fresh.append(part)
         return fresh

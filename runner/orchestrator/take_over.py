@@ -69,6 +69,8 @@ def _wait_for_adoption(master: StepMaster) -> None:
     deadline = time.monotonic() + ADOPT_SECONDS
     while time.monotonic() < deadline and not master.context.stop.is_set():
         _drain(master)
+        if master.recorder.tally.is_complete:
+            return
         told = {lease.assignment for lease in master.context.queue.leases()}
         if told >= set(master.participants.parts):
             return
