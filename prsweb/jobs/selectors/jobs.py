@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 
 from prsweb.accounts.models import Role, User
 from prsweb.jobs.filters import JobFilter, MalformedCursor, make_cursor, read_cursor
@@ -181,9 +182,8 @@ def _tagged(tag: str) -> QuerySet[Job, Any]:
     tagged = Job.objects.filter(tags__has_key=name)
     if separator:
         # KeyTransform takes the name as it is; in a keyword "__" would mean something.
-        tagged = tagged.annotate(tag_value=KeyTextTransform(name, "tags")).filter(
-            tag_value=value
-        )
+        text = Cast(KeyTextTransform(name, "tags"), TextField())
+        tagged = tagged.annotate(tag_value=text).filter(tag_value=value)
     return tagged.values("pk")
 
 

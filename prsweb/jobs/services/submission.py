@@ -134,7 +134,7 @@ def checked_submission(submission: Submission, actor: Actor) -> Iterator[Checked
     raw = _with_settings(submission)
     problems: list[Problem] = []
     try:
-        parsed = parse_spec(raw)
+        parsed = parse_spec(raw, paths_must_be_absolute=True)
     except InvalidSpec as invalid:
         raise InvalidJob(list(invalid.problems)) from None
     spec = dump_spec(parsed.spec)

@@ -35,7 +35,7 @@ def test_the_new_job_lists_what_was_changed_and_the_old_one_stays(ended, alice):
     assert new.resubmitted_from == ended
     assert new.state == JobState.SUBMITTED
     assert {change["path"]: (change["old"], change["new"]) for change in new.changes} == {
-        "mini_batch_size": (None, 2),
+        "mini_batch_size": (10, 2),
         "run_max_try": (3, 1),
     }
     ended.refresh_from_db()
