@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ninja import NinjaAPI, Swagger
 
+from prsweb import __version__
 from prsweb.api.access import TokenAuth, session_or_token
 from prsweb.api.problems import register_errors
 from prsweb.api.routes import accounts, jobs, logs, nodes
-from runner.core.version import VERSION
 
 api = NinjaAPI(
     title="prsweb",
-    version=VERSION,
+    version=__version__,
     description="Jobs, their logs and outputs, nodes. Lists have `items` and `next`.",
     auth=TokenAuth(),
     docs=Swagger(settings={"persistAuthorization": False}),

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from prsweb import __version__
 from prsweb.accounts.audit import audit
 from prsweb.accounts.models import Role
 from prsweb.accounts.permissions import Actor, require_role
@@ -40,7 +41,6 @@ from runner.core.layout import JobFolder
 from runner.core.problems import InvalidSpec, Problem
 from runner.core.specs import apply_settings, changed_fields, dump_spec, parse_spec
 from runner.core.states import JobKind, JobState
-from runner.core.version import VERSION
 
 FIRST_REASON = "accepted; the scheduler has not looked at it yet"
 INCOMING_PREFIX = ".incoming-"
@@ -255,7 +255,7 @@ def _new_job(checked: CheckedJob, submission: Submission, actor: Actor, old: Job
         given_keys=checked.given_keys,
         changes=_changes(old, spec),
         warnings=checked.warnings,
-        version=VERSION,
+        version=__version__,
         idempotency_key=submission.idempotency_key,
         submitted_at=timezone.now(),
         node_count=node_count,

@@ -27,7 +27,7 @@ class ApiCaller:
         self._client = Client()
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         return self._client.get(f"/api/v1{path}", query, headers=self._headers)
 
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
