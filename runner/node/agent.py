@@ -80,8 +80,12 @@ def claim(node: ThisNode, raw: dict[str, Any]) -> Assignment:
     if node.stop.is_set():
         raise AssignmentRefused("the node is being stopped")
     key = (assignment.job_id, assignment.number)
-    if key in node.begun or _is_revoked(node, assignment):
-        raise AssignmentRefused("it was begun before, or is over")
+    if key in node.begun:
+        raise AssignmentRefused("it was begun before")
+    if _is_revoked(node, assignment):
+        # Whoever waits for this node to end must not wait in vain.
+        _tell(node, assignment, AssignmentEnded(*_head(assignment), reason="never begun"))
+        raise AssignmentRefused("it is over")
     node.begun.add(key)
     return assignment
 
@@ -130,17 +134,26 @@ def _report_refusal(
 ) -> None:
     """Say that the node gives the assignment up, outside any exchange."""
     logger.error("assignment %d given up: %s", assignment.number, reason)
-    head = (assignment.number, assignment.node_index, time.time())
-    reports: list[Report] = [
+    head = _head(assignment)
+    _tell(
+        node,
+        assignment,
         NodeRefused(*head, reason=reason, cause=cause),
         AssignmentEnded(*head, reason=reason),
-    ]
+    )
+
+
+def _head(assignment: Assignment) -> tuple[int, int, float]:
+    return assignment.number, assignment.node_index, time.time()
+
+
+def _tell(node: ThisNode, assignment: Assignment, *reports: Report) -> None:
     keys = JobKeys(assignment.job_id)
     try:
         with connect(node.settings.redis_url) as link:
             link.rpush(keys.reports, *(report.to_json() for report in reports))
     except redis.RedisError:
-        logger.exception("the refusal could not be told; the node goes without a word")
+        logger.exception("the end could not be told; the node goes without a word")
 
 
 def _note_system_error(folder: JobFolder, assignment: Assignment) -> None:

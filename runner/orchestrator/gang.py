@@ -25,6 +25,7 @@ from runner.core.init_rules import NodeInits
 from runner.core.journal import read_reports
 from runner.core.layout import JobFolder
 from runner.core.messages import (
+    AssignmentEnded,
     CommandEnded,
     CommandStarted,
     MalformedMessage,
@@ -186,6 +187,8 @@ class GangMaster:
                 self._note_ended(part, report)
             case NodeRefused():
                 self._note_refused(part, report)
+            case AssignmentEnded() if not part.has_joined:  # it refused: too late
+                self._end(part, JobNodeState.FAILED, outcome.MAIN_EXITED_FIRST)
 
     def _note_started(self, part: Part, at: float) -> None:
         row = part.job_node
