@@ -23,10 +23,10 @@ class ApiRefused(CommandFailed):
     """The server answered, and did nothing."""
 
     def __init__(
-        self, status: int, message: str, *, code: str, problems: tuple[Problem, ...] = ()
+        self, http_status: int, message: str, *, code: str, problems: tuple[Problem, ...] = ()
     ) -> None:
         super().__init__(message, code=code, problems=problems)
-        self.status = status
+        self.http_status = http_status
 
 
 class ApiClient:

@@ -65,7 +65,7 @@ def get_job(client: ApiClient, job_id: str) -> dict[str, Any]:
     try:
         job: dict[str, Any] = client.get(f"/jobs/{segment(job_id)}")
     except ApiRefused as refused:
-        if refused.status == 404:
+        if refused.http_status == 404:
             raise NoSuchJob(job_id) from refused
         raise
     return job

@@ -13,6 +13,11 @@ USER_OUTPUT = ("user/stdout/", "user/stderr/")
 SCRIPT_LOG = "user/entry_script_log/"
 # From the least to the most severe; a level asked for means it and all after it.
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+# A colour (kept), any other escape sequence, any other control code but the tab.
+CONTROL_CODES = re.compile(
+    r"(\x1b\[[0-9;]*m)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?"
+    r"|[\x00-\x08\x0a-\x1f\x7f-\x9f]"
+)
 LINE_LEVEL = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d+\|([A-Z]+)\|")
 
 
@@ -103,6 +108,13 @@ def _mark(file: Json) -> str:
 def _order(file: Json) -> tuple[tuple[int, ...], str]:
     """n2 before n10."""
     return tuple(map(int, re.findall(r"\d+", file["path"]))), str(file["path"])
+
+
+def shown_line(line: str, *, is_terminal: bool) -> str:
+    """Return a line as it is shown: of one written over by carriage returns its last
+    state; on a terminal with its colours and without other control codes."""
+    line = line.rstrip("\r").rpartition("\r")[2]
+    return CONTROL_CODES.sub(lambda found: found[1] or "", line) if is_terminal else line
 
 
 class LevelFilter:

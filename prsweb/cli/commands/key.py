@@ -78,6 +78,6 @@ def _require_keys(client: ApiClient) -> None:
     try:
         client.list_page("/keys", limit=1)
     except ApiRefused as refused:
-        if refused.status == 404:
+        if refused.http_status == 404:
             raise NoBatchApi from refused
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from prsweb.cli.client import connect
 from prsweb.cli.console import print_json, print_result, say
 from prsweb.cli.failure import DONE, ENDED_BADLY, CommandFailed
 from prsweb.cli.job_reference import find_job_id, get_job
-from prsweb.cli.log_files import LEVELS, LevelFilter, LogChoice
+from prsweb.cli.log_files import LEVELS, LevelFilter, LogChoice, shown_line
 from prsweb.cli.log_reader import LogReader
 from prsweb.cli.shared_options import api_command, job_argument
 from prsweb.cli.table import printable
@@ -72,13 +73,13 @@ def _print_all(reader: LogReader, choice: LogChoice) -> int:
     sources = reader.sources(choice)
     if not sources:
         _say_what_there_is(reader, choice)
-    has_said = False
+    has_said, is_terminal = False, sys.stdout.isatty()
     for source in sources:
         mark = f"{source.mark} | " if len(sources) > 1 else ""
         passes = LevelFilter(choice.level).passes
         for line in reader.read(source):
             if passes(line):
-                print_result(mark + line)
+                print_result(mark + shown_line(line, is_terminal=is_terminal))
                 has_said = True
     if sources and not has_said:
         say("Nothing was written there.")
@@ -96,8 +97,10 @@ def _say_what_there_is(reader: LogReader, choice: LogChoice) -> None:
 
 
 def _follow(reader: LogReader, choice: LogChoice) -> int:
+    is_terminal = sys.stdout.isatty()
     for source, line in reader.follow(choice):
-        print_result(f"{source.mark} | {line}" if choice.path is None else line)
+        mark = "" if choice.path is not None else f"{source.mark} | "
+        print_result(mark + shown_line(line, is_terminal=is_terminal))
     return DONE
 
 

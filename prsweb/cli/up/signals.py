@@ -16,6 +16,7 @@ class StopRequest:
     def __init__(self) -> None:
         self.stop = Event()
         self.hurry = Event()
+        self.first_signal: int | None = None
 
     def listen(self) -> None:
         for number in STOP_SIGNALS:
@@ -25,4 +26,8 @@ class StopRequest:
                 signal.signal(number, self._handle)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        (self.hurry if self.stop.is_set() else self.stop).set()
+        if self.first_signal is None:
+            self.first_signal = number
+            self.stop.set()
+        else:
+            self.hurry.set()

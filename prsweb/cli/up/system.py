@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
@@ -164,6 +165,9 @@ class System:
 
     def _end(self) -> None:
         """Stop every part, then whatever they left; remove socket and server.json."""
+        if self.request.first_signal is not None:
+            name = signal.Signals(self.request.first_signal).name
+            say(f"{name}: stopping everything; Ctrl-C again to stop at once")
         self.request.stop.set()
         if self._preparation is not None:
             self._preparation.stop()

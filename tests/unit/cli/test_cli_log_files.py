@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prsweb.cli.log_files import LevelFilter, LogChoice, choose_logs
+from prsweb.cli.log_files import LevelFilter, LogChoice, choose_logs, shown_line
 
 FILES = [
     {"path": "job_result.txt", "node": None, "process": None},
@@ -75,3 +75,14 @@ def test_a_traceback_goes_with_the_line_it_belongs_to() -> None:
     passes = LevelFilter("WARNING").passes
 
     assert [line for line in log if passes(line)] == log[1:3]
+
+
+def test_a_progress_bar_shows_its_last_state() -> None:
+    assert shown_line("[#    ] 1/2\r[#####] 2/2\r", is_terminal=False) == "[#####] 2/2"
+
+
+def test_a_terminal_gets_colours_and_no_other_control_code() -> None:
+    line = "\x1b[2J\x1b]0;title\x07\x1b[32mread\x1b[0m\ta\x08b\x1b"
+
+    assert shown_line(line, is_terminal=True) == "\x1b[32mread\x1b[0m\tab"
+    assert shown_line(line, is_terminal=False) == line
