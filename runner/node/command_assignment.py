@@ -44,7 +44,7 @@ def run_command_assignment(
     cannot be written.
     """
     folder = JobFolder(Path(assignment.folder))
-    temporary = make_temporary_folder(assignment.job_id, assignment.node_name)
+    temporary = make_temporary_folder(node.settings)
     try:
         plan = _prepare(node, assignment, folder, temporary)
         _supervise(node, assignment, plan, temporary, journal, leftovers)

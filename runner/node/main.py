@@ -8,12 +8,14 @@ import secrets
 import sys
 import time
 
+import runner.node.agent  # noqa: F401  loaded now: the first assignment begins at once
 from runner.node.beats import Beater
 from runner.node.celery_worker import make_app, run_worker
 from runner.node.leftovers import sweep_leftovers
 from runner.node.process_tree import become_subreaper
 from runner.node.settings import BadSetting, NodeSettings, read_settings
 from runner.node.this_node import ThisNode, set_this_node
+from runner.node.work_folder import remove_temporary_folders
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ def run_node(settings: NodeSettings) -> None:
     set_this_node(node)
     become_subreaper()
     sweep_leftovers(settings)
+    remove_temporary_folders(settings)
     beater = Beater(node, version=os.environ.get("PRSWEB_VERSION", "0.1.0"))
     beater.start()
     logger.info("node %s: up, boot %s, pid %d", settings.name, node.boot_id, os.getpid())

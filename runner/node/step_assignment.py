@@ -44,7 +44,7 @@ def run_step_assignment(
     Raises SpecUnreadable, and OSError when the job folder cannot be written.
     """
     folder = JobFolder(Path(assignment.folder))
-    temporary = make_temporary_folder(assignment.job_id, assignment.node_name)
+    temporary = make_temporary_folder(node.settings)
     try:
         launch = _prepare(node, assignment, folder, temporary)
         _supervise(node, launch, journal, leftovers)

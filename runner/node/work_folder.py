@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -9,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from runner.core.layout import JobFolder
+from runner.node.settings import NodeSettings
 
 
 def make_log_folders(folder: JobFolder, node: str) -> None:
@@ -56,13 +58,25 @@ def copy_tree(source: Path, target: Path) -> None:
     unfinished.rename(target)
 
 
-def make_temporary_folder(job_id: str, node: str) -> Path:
+def make_temporary_folder(settings: NodeSettings) -> Path:
     """Return a new folder of our own for TMPDIR.
 
     Not in the job folder: a Unix socket's path, which multiprocessing puts
     below TMPDIR, may have 107 bytes only.
     """
-    return Path(tempfile.mkdtemp(prefix=f"prs-{job_id[:8]}-{node[:16]}-"))
+    return Path(tempfile.mkdtemp(prefix=_temporary_prefix(settings)))
+
+
+def remove_temporary_folders(settings: NodeSettings) -> None:
+    """Remove what an earlier start of this node has left."""
+    for path in Path(tempfile.gettempdir()).glob(_temporary_prefix(settings) + "*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _temporary_prefix(settings: NodeSettings) -> str:
+    """Two nodes of one name may work on two PRSWEB_HOMEs of one machine."""
+    whose = f"{settings.home.root}\0{settings.name}".encode()
+    return f"prs-{hashlib.sha256(whose).hexdigest()[:10]}-"
 
 
 def remove_temporary_folder(path: Path) -> None:
