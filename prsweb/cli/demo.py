@@ -81,7 +81,10 @@ class Demo:
             "url": url,
             "jobs": [{m: job[m] for m in JOB_MEMBERS} for job in self._jobs],
         }
-        self.announce(f"All of it in the browser: {url}")
+        if not self.ends_system:
+            link = client.post("/sign-in-links")["url"]
+            self.announce(f"All of it in the browser, by this link, once: {link}")
+            self.announce("Ctrl-C stops everything.")
 
     def _say_result(self, job: dict[str, Any]) -> None:
         self.announce(outcome_text(job))

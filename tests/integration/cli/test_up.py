@@ -34,10 +34,11 @@ class RunningUp:
         self.home = home
         self.log = log
         kept = {key: value for key, value in os.environ.items() if "PRSWEB" not in key}
+        self.environment = kept | {"PRSWEB_HOME": str(home.root)}
         with log.open("wb") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "prsweb.cli", "up", "--port", "0", *arguments],
-                env=kept | {"PRSWEB_HOME": str(home.root)},
+                env=self.environment,
                 cwd=CHECKOUT,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -51,6 +52,18 @@ class RunningUp:
     @property
     def url(self) -> str:
         return str(json.loads(self.home.server_file.read_text())["url"])
+
+    def prs(self, *arguments: str) -> Any:
+        """Return the JSON of a command against this system."""
+        done = subprocess.run(
+            [sys.executable, "-m", "prsweb.cli", *arguments, "--json"],
+            env=self.environment,
+            cwd=CHECKOUT,
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        return json.loads(done.stdout)
 
     def parts(self) -> dict[int, str]:
         """Return pid and command line of every process that it has started."""
@@ -140,6 +153,50 @@ def test_kill_9_of_it_leaves_no_process_no_socket_and_no_lock(
     wait_until(lambda: _nothing_is_left(running), what="all is gone", timeout_seconds=30)
 
 
+JOB_THAT_LEAVES_PROCESSES = """
+kind: parallel_run_step
+name: leaves
+inputs: [{name: files, type: files, path: inputs}]
+entry_script: leaves.py
+output_action: summary_only
+"""
+SCRIPT_THAT_LEAVES_PROCESSES = """
+import os, subprocess, time
+from pathlib import Path
+
+def run(mini_batch):
+    # Twice away from its parent, in a session of its own.
+    subprocess.Popen(["sh", "-c", "setsid sleep 600 & echo $! >> %s"], start_new_session=True)
+    time.sleep(600)
+"""
+
+
+def test_kill_9_of_it_leaves_no_process_of_a_job(
+    running: RunningUp, tmp_path: Path, wait_until: Any
+) -> None:
+    pids = tmp_path / "pids"
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "inputs" / "a").write_text("")
+    (tmp_path / "leaves.yml").write_text(JOB_THAT_LEAVES_PROCESSES)
+    (tmp_path / "leaves.py").write_text(SCRIPT_THAT_LEAVES_PROCESSES % pids)
+    running.prs("submit", str(tmp_path / "leaves.yml"))
+    wait_until(pids.exists, what="the script runs")
+    assert psutil.pid_exists(int(pids.read_text()))
+
+    running.process.kill()
+    running.process.wait()
+
+    wait_until(lambda: _nothing_is_left(running), what="all is gone", timeout_seconds=30)
+    wait_until(lambda: not _is_alive(int(pids.read_text())), what="the job's process is gone")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_a_second_start_says_who_holds_the_home(
     running: RunningUp, start_up: Callable[..., RunningUp]
 ) -> None:
@@ -185,25 +242,17 @@ def test_it_starts_again_on_what_it_left(
 
 
 def test_a_node_can_join_and_leave(running: RunningUp, tmp_path: Path, wait_until: Any) -> None:
-    kept = {key: value for key, value in os.environ.items() if "PRSWEB" not in key}
     with (tmp_path / "node.log").open("wb") as out:
         node = subprocess.Popen(
             [sys.executable, "-m", "prsweb.cli", "node", "--name", "extra"],
-            env=kept | {"PRSWEB_HOME": str(running.home.root)},
+            env=running.environment,
             cwd=CHECKOUT,
             stdout=out,
             stderr=subprocess.STDOUT,
         )
 
     def names() -> dict[str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "prsweb.cli", "nodes", "--json"],
-            env=kept | {"PRSWEB_HOME": str(running.home.root)},
-            cwd=CHECKOUT,
-            capture_output=True,
-            check=True,
-        )
-        return {one["name"]: one["address"] for one in json.loads(done.stdout)["items"]}
+        return {one["name"]: one["address"] for one in running.prs("nodes")["items"]}
 
     wait_until(lambda: "extra" in names(), what="the node has joined")
     assert names()["extra"] == "127.0.1.3"
