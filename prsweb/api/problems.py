@@ -73,6 +73,14 @@ class Malformed(Exception):
     """The request cannot be read at all."""
 
 
+class InvalidQuery(Exception):
+    """A member of the query breaks a rule."""
+
+    def __init__(self, path: str, rule: str, found: str) -> None:
+        super().__init__(f"{path}: {rule}")
+        self.problem = ShownProblem(path, rule, found)
+
+
 def error_answer(
     status: int, message: str, problems: Sequence[ShownProblem] = ()
 ) -> JsonResponse:
@@ -102,6 +110,10 @@ def register_errors(api: NinjaAPI) -> None:
     def bad_cursor(request: HttpRequest, error: Any) -> HttpResponse:
         problem = ShownProblem("after", str(error), str(request.GET.get("after", "")))
         return error_answer(422, "The request has 1 problem.", [problem])
+
+    @api.exception_handler(InvalidQuery)
+    def bad_query(request: HttpRequest, error: Any) -> HttpResponse:
+        return error_answer(422, "The request has 1 problem.", [error.problem])
 
     @api.exception_handler(Malformed)
     def malformed(request: HttpRequest, error: Any) -> HttpResponse:

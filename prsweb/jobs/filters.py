@@ -87,7 +87,7 @@ class Filter(BaseModel):
         }
 
 
-FilterT = TypeVar("FilterT", bound=Filter)
+FilterT = TypeVar("FilterT", bound=BaseModel)
 
 
 def tolerant(model: type[FilterT], query: Mapping[str, Any]) -> tuple[FilterT, list[str]]:
@@ -244,7 +244,7 @@ class LogQuery(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    q: str = Field(min_length=1, max_length=1000)
+    q: str = Field("", max_length=1000, description="text to look for; required")
     path: str | None = Field(None, max_length=4096, description="one file; else all")
     case: bool = Field(False, description="tell capital letters from small ones")
     from_line: int = Field(1, ge=1, description="where to go on in that file")

@@ -18,6 +18,7 @@ from prsweb.api.documents import (
     JobNodeDocument,
     JobNodePageDocument,
     JobPageDocument,
+    LogPlaceDocument,
     MiniBatchDetailDocument,
     MiniBatchDocument,
     MiniBatchPageDocument,
@@ -52,6 +53,7 @@ from prsweb.jobs.selectors.mini_batches import mini_batch, mini_batch_page
 from prsweb.jobs.selectors.nodes import job_nodes
 from prsweb.jobs.selectors.processes import job_processes
 from prsweb.jobs.selectors.samples import job_samples
+from prsweb.jobs.selectors.try_logs import try_log_places
 from prsweb.jobs.services.cancellation import cancel_job
 from prsweb.jobs.services.deletion import delete_job
 from prsweb.jobs.services.resubmission import resubmit_job
@@ -150,7 +152,15 @@ def list_mini_batches(
     summary="Show a mini-batch",
 )
 def show_mini_batch(request: HttpRequest, job_id: str, index: int) -> MiniBatchDetailDocument:
-    return MiniBatchDetailDocument.model_validate(mini_batch(job_of(request, job_id), index))
+    job = job_of(request, job_id)
+    found = mini_batch(job, index)
+    document = MiniBatchDetailDocument.model_validate(found)
+    places = try_log_places(job, index, found.try_list)
+    for one in document.try_list:
+        one.log_ranges = [
+            LogPlaceDocument.model_validate(place) for place in places.get(one.number, [])
+        ]
+    return document
 
 
 @router.get("/{job_id}/nodes", response=JobNodePageDocument, summary="List a job's nodes")

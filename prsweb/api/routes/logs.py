@@ -18,6 +18,7 @@ from prsweb.api.documents import (
     LogPageDocument,
     OutputsDocument,
 )
+from prsweb.api.problems import InvalidQuery
 from prsweb.jobs.filters import LogFilter, LogQuery
 from prsweb.jobs.models import Job
 from prsweb.jobs.selectors.logs import (
@@ -73,6 +74,8 @@ def raw_log(request: HttpRequest, job_id: str, path: str) -> FileResponse:
 @router.get("/{job_id}/logs/search", response=HitPage, summary="Search logs")
 def search(request: HttpRequest, job_id: str, query: Query[LogQuery]) -> HitPage:
     job = job_of(request, job_id)
+    if not query.q:
+        raise InvalidQuery("q", "is required: the text to look for", "")
     return _search_one(job, query.path, query) if query.path else _search_all(job, query)
 
 

@@ -105,13 +105,13 @@ def log_tree(job: Job, wanted: LogFilter | None = None) -> LogPage:
 
 def log_range(job: Job, path: str, *, first: int, count: int) -> LineRange:
     """Return lines of one log, see ``LogFile.lines``. Raises NoSuchLog."""
-    with _opened(job, path) as log:
+    with opened_log(job, path) as log:
         return log.lines(first=first, count=count)
 
 
 def log_search(job: Job, path: str, query: LogQuery) -> SearchAnswer:
     """Search one log, within 2 s. Raises NoSuchLog."""
-    with _opened(job, path) as log:
+    with opened_log(job, path) as log:
         return log.search(
             query.q,
             is_case_sensitive=query.case,
@@ -132,7 +132,7 @@ def search_job_logs(job: Job, query: LogQuery) -> JobSearch:
         if left <= 0 or room <= 0:
             return JobSearch(tuple(hits), searched, False)
         try:
-            with _opened(job, path) as log:
+            with opened_log(job, path) as log:
                 found = log.search(
                     query.q,
                     is_case_sensitive=query.case,
@@ -161,7 +161,8 @@ def is_live(job: Job, path: str) -> bool:
 
 
 @contextmanager
-def _opened(job: Job, path: str) -> Iterator[LogFile]:
+def opened_log(job: Job, path: str) -> Iterator[LogFile]:
+    """Open a log for its lines. Raises NoSuchLog."""
     try:
         opened = open_log(job_folder(job).logs, path)
         log = opened.__enter__()

@@ -14,6 +14,7 @@ from prsweb.jobs.selectors.mini_batches import (
     mini_batch,
     mini_batch_page,
 )
+from prsweb.jobs.selectors.try_logs import try_log_places
 from runner.core.manifest import ManifestWriter
 from runner.core.states import JobState, MiniBatchState
 from runner.core.wire_format import wire
@@ -239,3 +240,29 @@ def test_neighbouring_jobs_do_not_mix(job, make_job):
 
     assert [state for _, state in pages(other)] == ["succeeded", "waiting"]
     assert len(pages(job)) == 10
+
+
+def test_the_lines_of_a_try_are_found_in_the_logs(job, home):
+    logs = home.job(job.job_id).logs
+    errors, system = logs / "user/error/n1", logs / "sys/node/n1"
+    for folder in (errors, system):
+        folder.mkdir(parents=True)
+    (errors / "process002.txt").write_text(
+        "t|mini-batch 33 try 1|Traceback\n  x\n"
+        "t|mini-batch 3 try 1|Traceback\n  File\nValueError: first\n"
+        "t|mini-batch 3 try 2|Traceback\nValueError: bad\n"
+    )
+    (system / "process002.txt").write_text(
+        "start\nt|picked mini-batch 3 try 1 of 2: 2 items\nt|note\n"
+        "t|done mini-batch 3 try 1: status RUN_EXCEPTION\n"
+    )
+
+    places = try_log_places(job, 3, mini_batch(job, 3).try_list)
+
+    assert [(one.path, one.first, one.last) for one in places[1]] == [
+        ("user/error/n1/process002.txt", 3, 5),
+        ("sys/node/n1/process002.txt", 2, 4),
+    ]
+    assert [(one.path, one.first, one.last) for one in places[2]] == [
+        ("user/error/n1/process002.txt", 6, 7),
+    ]
