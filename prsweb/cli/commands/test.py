@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from prsweb.cli.raw_command import RawCommand
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+
+@click.command(cls=RawCommand)
+@click.argument("arguments", nargs=-1)
 def test(*, arguments: tuple[str, ...]) -> int:
     """Run the checks and every layer of tests, or those that ARGUMENTS name:
     checks, unit, integration, acceptance, browser. What stands behind -- goes to

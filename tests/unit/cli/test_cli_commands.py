@@ -43,6 +43,7 @@ def no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["node", "--name", "n 1"], "must be letters, digits"),
         (["node", "--name", "n9"], "no system runs on"),
         (["bench", "dispach"], "did you mean dispatch?"),
+        (["bench"], "bench needs the NAME of a benchmark: dispatch"),
         (["nodes", "drain"], "nodes drain needs the NAME of a node"),
     ],
 )
@@ -168,3 +169,15 @@ def test_the_docs_name_no_option_that_does_not_exist() -> None:
 def test_a_benchmark_is_a_file_that_can_be_run() -> None:
     assert "dispatch" in names()
     assert "running_system" not in names()
+
+
+def test_what_stands_behind_test_is_handed_on_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[list[str]] = []
+    monkeypatch.setattr(
+        "prsweb.cli.testing.run_tests", lambda arguments: given.append(list(arguments)) or 0
+    )
+
+    assert main(["test", "unit", "--", "-k", "wire", "--json"]) == 0
+    assert given == [["unit", "--", "-k", "wire", "--json"]]
