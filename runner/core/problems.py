@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -24,6 +24,9 @@ class Problem:
         found = f" (found: {self.found})" if self.found is not None else ""
         return f"{where}{self.rule}{found}"
 
+    def to_dict(self) -> dict[str, str | None]:
+        return asdict(self)
+
 
 class InvalidSpec(ValueError):
     """The specification has problems; every one of them is named."""
@@ -37,14 +40,16 @@ def found_text(value: Any) -> str:
     """Return ``value`` as a reader recognises it: text with quotes, numbers without."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    except (TypeError, ValueError):
-        text = str(value)
+    except (TypeError, ValueError, RecursionError):
+        text = f"a {type(value).__name__}"  # a number of thousands of digits, a map in itself
     return text if len(text) <= FOUND_CHARACTERS else f"{text[:FOUND_CHARACTERS]}…"
 
 
 def nearest_name(name: str, known: Sequence[str]) -> str | None:
     """Return the known name that was probably meant, or None."""
-    close = get_close_matches(name.lower(), [one.lower() for one in known], n=1, cutoff=0.6)
+    close = get_close_matches(
+        name.lower()[:100], [one.lower() for one in known], n=1, cutoff=0.6
+    )
     return next((one for one in known if close and one.lower() == close[0]), None)
 
 
@@ -54,3 +59,15 @@ def unknown_name_rule(name: str, known: Sequence[str]) -> str:
     if near:
         return f"not a known key, did you mean {near}?"
     return f"not a known key; the keys here are {', '.join(known)}"
+
+
+def edit_distance_is_at_most(limit: int, first: str, second: str) -> bool:
+    """Return whether ``limit`` letters inserted, removed or changed make one of the other."""
+    if abs(len(first) - len(second)) > limit:
+        return False
+    row = list(range(len(second) + 1))
+    for i, letter in enumerate(first, start=1):
+        above, row = row, [i]
+        for j, other in enumerate(second, start=1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (letter != other)))
+    return row[-1] <= limit

@@ -1,119 +1,115 @@
-"""``${{parameters.X}}`` and its kin in a job file."""
+"""Putting parameters in where a job file says ``${{parameters.X}}``."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from runner.core.problems import Problem, nearest_name
+from runner.core.placeholders import (
+    LATE_GROUPS,
+    PARAMETERS,
+    Placeholder,
+    broken_placeholders,
+    fill_placeholders,
+    placeholders_in,
+    whole_placeholder,
+)
+from runner.core.problems import nearest_name
+from runner.core.specs.draft import Draft
+from runner.core.specs.paths import Location
 
-_PLACEHOLDER = re.compile(r"\$\{\{\s*([A-Za-z_]+)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-_ANY = re.compile(r"\$\{\{(.*?)\}\}")
-LATE_GROUPS = ("inputs", "side_inputs", "models", "outputs")  # known when the job starts
+# Their values are text on every node, so that late names may stand in them and
+# a parameter of any type becomes text.
+TEXT_KEYS = ("arguments", "environment_variables")
+_KEPT = ("parameters", "bindings", "rows")  # data, no references
 
 
-def bind_parameters(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """Return ``raw`` with its parameters put in, and what is wrong with placeholders.
+def bind_parameters(draft: Draft) -> None:
+    """Put the parameters in. A value that is one placeholder takes the parameter's
+    type; inside longer text it becomes text.
 
-    A value that is one placeholder takes the parameter's type; inside longer text
-    it becomes text. The other groups are only checked: they stay for the nodes.
+    The names of the other groups are only checked: nodes fill them in when the
+    job starts.
     """
-    names = _known_names(raw)
-    problems: list[Problem] = []
-    bound = {
-        key: value if key == "parameters" else _bind(value, key, names, raw, problems)
-        for key, value in raw.items()
-    }
-    keys = bound.get("partition_keys")
-    if isinstance(keys, str) and _PLACEHOLDER.search(str(raw.get("partition_keys"))):
-        bound["partition_keys"] = split_names(keys)
-    return bound, problems
+    names = _known_names(draft.document)
+    draft.document = _bind(draft.document, (), draft, names)
+    keys = draft.document.get("partition_keys")
+    if isinstance(keys, str) and ("partition_keys",) in draft.templates:
+        draft.document["partition_keys"] = split_names(keys)
 
 
-def split_names(text: str) -> list[str]:
+def split_names(text: str) -> list[Any]:
     """Return the names of ``Store,Brand`` or of a JSON list."""
     if text.lstrip().startswith("["):
         try:
             names = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return [text]
         return names if isinstance(names, list) else [text]
     return [name.strip() for name in text.split(",")]
 
 
-def placeholders_in(raw: Any, path: str = "") -> dict[str, str]:
-    """Return by path the texts that hold ``${{parameters…}}``: where a resubmission
-    puts them in again."""
-    if isinstance(raw, str):
-        uses = any(match[1] == "parameters" for match in _PLACEHOLDER.finditer(raw))
-        return {path: raw} if uses else {}
-    found: dict[str, str] = {}
-    members = (
-        raw.items()
-        if isinstance(raw, Mapping)
-        else enumerate(raw)
-        if isinstance(raw, list)
-        else ()
-    )
-    for name, value in members:
-        found |= placeholders_in(value, f"{path}.{name}" if path else str(name))
-    return found
-
-
-def _known_names(raw: Mapping[str, Any]) -> dict[str, list[str]]:
+def _known_names(document: Mapping[str, Any]) -> dict[str, list[str]]:
     known = {}
-    for group in ("parameters", *LATE_GROUPS):
-        value = raw.get(group)
-        if isinstance(value, Mapping):
-            known[group] = [str(name) for name in value]
-        elif isinstance(value, list):
-            known[group] = [
-                str(one["name"]) for one in value if isinstance(one, Mapping) and "name" in one
-            ]
-        else:
-            known[group] = []
+    for group in (PARAMETERS, *LATE_GROUPS):
+        value = document.get(group)
+        if isinstance(value, list):
+            value = [one.get("name") for one in value if isinstance(one, Mapping)]
+        known[group] = (
+            [str(name) for name in value] if isinstance(value, Mapping | list) else []
+        )
     return known
 
 
-def _bind(
-    value: Any,
-    path: str,
-    names: dict[str, list[str]],
-    raw: Mapping[str, Any],
-    problems: list[Problem],
-) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _bind(v, f"{path}.{k}", names, raw, problems) for k, v in value.items()}
+def _bind(value: Any, location: Location, draft: Draft, names: dict[str, list[str]]) -> Any:
+    if location and location[-1] in _KEPT:
+        return value
+    if isinstance(value, dict):
+        return {k: _bind(one, (*location, k), draft, names) for k, one in value.items()}
     if isinstance(value, list):
-        return [_bind(v, f"{path}[{i}]", names, raw, problems) for i, v in enumerate(value)]
+        return [_bind(one, (*location, i), draft, names) for i, one in enumerate(value)]
     if not isinstance(value, str) or "${{" not in value:
         return value
-    for text in _ANY.findall(value):
-        if problem := _check(text.strip(), path, names, value):
-            problems.append(problem)
-            return value
-    parameters = raw.get("parameters") or {}
-    whole = _PLACEHOLDER.fullmatch(value.strip())
-    if whole and whole[1] == "parameters":
-        return parameters[whole[2]]
-    return _PLACEHOLDER.sub(
-        lambda match: _as_text(parameters[match[2]]) if match[1] == "parameters" else match[0],
-        value,
-    )
+    rule = _broken_rule(value, location, names)
+    if rule is not None:
+        draft.refuse(location, rule, value)
+        return value
+    return _filled(value, location, draft)
 
 
-def _check(text: str, path: str, names: dict[str, list[str]], value: str) -> Problem | None:
-    group, _, name = text.partition(".")
-    if group not in names:
-        return Problem(path, f"knows only {', '.join(names)} inside ${{{{…}}}}", value)
-    if name not in names[group]:
-        near = nearest_name(name, names[group])
-        hint = f", did you mean {near}?" if near else ""
-        return Problem(path, f"there is no {group}.{name}{hint}", value)
+def _broken_rule(text: str, location: Location, names: dict[str, list[str]]) -> str | None:
+    for broken in broken_placeholders(text):
+        return f"{broken} is no reference: one is written ${{{{parameters.NAME}}}}"
+    for one in placeholders_in(text):
+        if one.group not in names:
+            return f"there is no {one}; references name {', '.join(names)}"
+        if one.name not in names[one.group]:
+            return _unknown_rule(one, names[one.group])
+        if one.group != PARAMETERS and location[0] not in TEXT_KEYS:
+            where = " and ".join(TEXT_KEYS)
+            return f"{one} is known when the job starts: it may stand in {where} only"
     return None
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _unknown_rule(one: Placeholder, known: list[str]) -> str:
+    near = nearest_name(one.name, known)
+    if near:
+        return f"there is no {one}, did you mean {one.group}.{near}?"
+    return f"there is no {one}; {one.group} has {', '.join(known) or 'no names'}"
+
+
+def _filled(text: str, location: Location, draft: Draft) -> Any:
+    used = [one.name for one in placeholders_in(text) if one.group == PARAMETERS]
+    if not used:
+        return text
+    parameters = draft.document[PARAMETERS]
+    draft.templates[location] = text
+    if whole_placeholder(text) and location[0] not in TEXT_KEYS:
+        return parameters[used[0]]
+    for name in used:
+        if isinstance(parameters[name], list | dict):
+            rule = f"takes a single value, and parameters.{name} holds several"
+            draft.refuse(location, rule, parameters[name])
+            return text
+    return fill_placeholders(text, {PARAMETERS: {name: str(parameters[name]) for name in used}})

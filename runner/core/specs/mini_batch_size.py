@@ -9,8 +9,10 @@ from typing import Any
 FILES_DEFAULT = 10
 TABLE_DEFAULT = "1MB"
 SMALL_BYTES = 1024  # below, a size without unit was probably meant as rows
+MOST = 2**63 - 1
 _SIZE = re.compile(r"([1-9][0-9]*)(?:([kKmMgG])[bB])?")
 _ROWS = re.compile(r"([1-9][0-9]*)rows")
+_BELOW_ONE = re.compile(r"-[0-9]+|0+")
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3}
 
 NUMBER_RULE = "must be at least 1"
@@ -45,11 +47,15 @@ def check_size(value: Any) -> int | str | None:
     if isinstance(value, int):
         if value < 1:
             raise ValueError(NUMBER_RULE)
+        if value > MOST:
+            raise ValueError(f"must be at most {MOST}")
         return value
-    if re.fullmatch(r"-?0*[0-9]+", value) and int(value) < 1:
+    if _BELOW_ONE.fullmatch(value):
         raise ValueError(NUMBER_RULE)
     if not (_SIZE.fullmatch(value) or _ROWS.fullmatch(value)):
         raise ValueError(TEXT_RULE)
+    if len(value) > len(str(MOST)):
+        raise ValueError(f"must be at most {MOST}")
     return value
 
 

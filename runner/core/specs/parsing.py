@@ -5,28 +5,29 @@ The one way in for job files, form, REST API and command line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from runner.core.placeholders import PARAMETERS, placeholders_in
 from runner.core.problems import InvalidSpec, Problem, found_text, unknown_name_rule
+from runner.core.specs import multi_node_checks, step_checks
 from runner.core.specs.bindings import bind_parameters
-from runner.core.specs.multi_node import CommandSpec, MultiNodeSpec
+from runner.core.specs.checks import DEFAULT_LIMITS, Check, SpecLimits
+from runner.core.specs.command import CommandSpec
+from runner.core.specs.draft import Draft, draft_of, restore_bindings
+from runner.core.specs.fields import model_at, rule_at
+from runner.core.specs.formats import SpecModelClass, model_of
+from runner.core.specs.multi_node import MultiNodeSpec
 from runner.core.specs.parallel_run_step import ParallelRunStepSpec
+from runner.core.specs.paths import NOTHING, Location, parse_path, path_text, put_at, value_at
+from runner.core.specs.step_arguments import split_arguments, take_settings
 
 Spec = ParallelRunStepSpec | MultiNodeSpec | CommandSpec
-MODELS: dict[str, type[ParallelRunStepSpec] | type[MultiNodeSpec] | type[CommandSpec]] = {
-    "parallel_run_step": ParallelRunStepSpec,
-    "multi_node": MultiNodeSpec,
-    "command": CommandSpec,
-}
-_FOREIGN_KEYS = ("parallel_run_config", "jobDefinitionName", "jobDefinition", "$schema")
-Location = tuple[int | str, ...]
+ALIAS, ALIASED = "allowed_failed_count", "mini_batch_error_threshold"
 
 
 @dataclass(frozen=True)
@@ -36,147 +37,206 @@ class ParsedSpec:
     given: tuple[str, ...]  # keys that were set, as paths; the others are defaults
 
 
-def parse_spec(raw: Mapping[str, Any]) -> ParsedSpec:
+def parse_spec(
+    raw: Mapping[str, Any],
+    *,
+    limits: SpecLimits = DEFAULT_LIMITS,
+    paths_must_be_absolute: bool = False,
+) -> ParsedSpec:
     """Return the checked specification, parameters put in.
 
-    Raises InvalidSpec with every problem found, in the writer's own spelling.
+    ``paths_must_be_absolute``: as for a form and the API, which lie in no folder.
+    Raises InvalidSpec with every problem found, in the writer's own spelling and
+    in the order of the keys.
     """
+    if not isinstance(raw, Mapping):
+        raise InvalidSpec([Problem("", "must be a map of keys to values", found_text(raw))])
     model = model_of(raw)
-    bound, problems = bind_parameters(dict(raw))
-    try:
-        spec = model.model_validate(bound)
-    except ValidationError as error:
-        unbound = {problem.path for problem in problems}
-        found = [_problem(model, one) for one in error.errors(include_url=False)]
-        problems += [problem for problem in found if problem.path not in unbound]
-    else:
-        if not problems:
-            return ParsedSpec(spec, tuple(spec.warnings()), tuple(_paths(raw)))
-    raise InvalidSpec(_without_repeats(problems))
-
-
-def model_of(
-    raw: Mapping[str, Any],
-) -> type[ParallelRunStepSpec] | type[MultiNodeSpec] | type[CommandSpec]:
-    """Return the model of ``kind``, or raise InvalidSpec."""
-    kind = raw.get("kind")
-    if isinstance(kind, str) and kind in MODELS:
-        return MODELS[kind]
-    known = ", ".join(MODELS)
-    if kind is None and any(name in raw for name in (*_FOREIGN_KEYS, "type")):
-        raise InvalidSpec(
-            [
-                Problem(
-                    "kind", f"only our own job files are read so far, with kind one of {known}"
-                )
-            ]
-        )
-    if kind is None:
-        raise InvalidSpec([Problem("kind", f"is required: one of {known}")])
-    raise InvalidSpec([Problem("kind", f"must be one of {known}", found_text(kind))])
+    draft = draft_of(raw)
+    restore_bindings(draft.document)
+    given = tuple(_given_paths(draft.document))
+    if model is ParallelRunStepSpec:
+        _rewrite_step(draft)
+    values: dict[str, Any] = {}
+    spec = _validate(model, draft, values)
+    checks = _checks_of(model, paths_must_be_absolute)
+    _run_checks(checks, draft, values, limits)
+    if draft.problems or spec is None:
+        raise InvalidSpec(_in_order(draft.problems, raw))
+    return ParsedSpec(spec, (*draft.warnings, *_warnings_of(spec)), given)
 
 
 def dump_spec(spec: Spec) -> dict[str, Any]:
-    """Return the specification as JSON has it, every key present; parsed again it is equal."""
-    return spec.model_dump(mode="json")
+    """Return the specification as JSON has it, every key present and in effect.
+
+    What was put in by parameters or derived from other keys is named in
+    ``bindings``, so that parsing it again gives an equal specification.
+    """
+    document: dict[str, Any] = spec.model_dump(mode="json")
+    bindings = dict(spec.bindings)
+    for path, value in spec.derived_values().items():
+        location = parse_path(path)
+        if location is not None and put_at(document, location, value):
+            bindings[path] = None
+    return {"kind": document.pop("kind"), **document, "bindings": bindings}
 
 
-def _problem(model: type[BaseModel], found: ErrorDetails) -> Problem:
-    location = _named(found["loc"])
-    if found["type"] == "extra_forbidden":
-        known = list(_model_at(model, location[:-1]).model_fields)
-        return Problem(path_text(location), unknown_name_rule(str(location[-1]), known))
-    if found["type"] == "missing":
-        return Problem(path_text(location), "is required")
-    if found["type"] == "value_error":
-        rule = str(found["ctx"]["error"])
-        path, separator, rest = rule.partition(": ")
-        if isinstance(found["input"], Mapping | BaseModel):
-            # A check over several keys begins with the one that it blames.
-            if separator and path.isidentifier():
-                return Problem(
-                    path_text((*location, path)), rest, _found_at(found["input"], path)
-                )
-            return Problem(path_text(location), rule)
-        return Problem(path_text(location), rule, found_text(found["input"]))
-    rule = _rule_at(model, location) or found["msg"]
-    return Problem(path_text(location), rule, found_text(found["input"]))
+def _rewrite_step(draft: Draft) -> None:
+    """Bring what may be written in several ways into one, and put parameters in."""
+    _take_alias(draft)
+    split_arguments(draft)
+    take_settings(draft)
+    bind_parameters(draft)
+    bindings = {path_text(at): template for at, template in draft.templates.items()}
+    draft.document["bindings"] = bindings
+    count = draft.document.get("rank_mini_batch_count")
+    if isinstance(count, int) and not isinstance(count, bool) and count < 0:
+        draft.document["rank_mini_batch_count"] = 0
+        draft.warnings.append(f"rank_mini_batch_count {count} is read as 0.")
 
 
-def _found_at(value: Any, name: str) -> str | None:
-    inner = value.get(name) if isinstance(value, Mapping) else None
-    return found_text(inner) if isinstance(inner, str | int | float) else None
+def _take_alias(draft: Draft) -> None:
+    document = draft.document
+    if ALIAS not in document:
+        return
+    value = document.pop(ALIAS)
+    if ALIASED in document and document[ALIASED] != value:
+        rule = f"is another name of {ALIASED}, which has another value: give one of the two"
+        draft.problems.append(Problem(ALIAS, rule, found_text(value)))
+        return
+    draft.spelled[(ALIASED,)] = ALIAS
+    document[ALIASED] = value
 
 
-def _named(location: Location) -> Location:
-    """Drop what pydantic adds for wrapped types, ``function-before[...]`` and the like."""
-    return tuple(
-        part
-        for part in location
-        if not (isinstance(part, str) and ("[" in part or "(" in part))
-    )
+def _validate(model: SpecModelClass, draft: Draft, values: dict[str, Any]) -> Spec | None:
+    """Return the spec, or None after noting the problems; ``values`` gets what passed."""
+    try:
+        spec = model.model_validate(draft.document, context=values)
+    except ValidationError as error:
+        failed = set()
+        for found in error.errors(include_url=False):
+            location = _location(found["loc"])
+            failed.add(location[0])
+            if not draft.is_told(location):
+                draft.problems.append(_problem(model, found, location, draft))
+        for name in failed:
+            values.pop(str(name), None)
+        _add_defaults(model, draft, values)
+        return None
+    values.update({name: getattr(spec, name) for name in type(spec).model_fields})
+    return spec
 
 
-def path_text(location: Location) -> str:
-    """Return ``inputs[0].path`` for ``("inputs", 0, "path")``."""
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.removeprefix(".")
+def _add_defaults(model: type[BaseModel], draft: Draft, values: dict[str, Any]) -> None:
+    for name, field in model.model_fields.items():
+        if name not in draft.document and not field.is_required():
+            values[name] = field.get_default(call_default_factory=True, validated_data={})
 
 
-def _rule_at(model: type[BaseModel], location: Location) -> str | None:
-    """Return the rule in words of the innermost key that ``location`` names."""
-    rule: str | None = None
-    for field in _fields_along(model, location):
-        extra = field.json_schema_extra
-        if isinstance(extra, dict) and "rule" in extra:
-            rule = str(extra["rule"])
-    return rule
+def _checks_of(model: SpecModelClass, paths_must_be_absolute: bool) -> Sequence[Check]:
+    if model is ParallelRunStepSpec:
+        checks, absolute = step_checks.CHECKS, step_checks.ABSOLUTE_CHECKS
+    elif model is MultiNodeSpec:
+        checks, absolute = (
+            multi_node_checks.MULTI_NODE_CHECKS,
+            multi_node_checks.ABSOLUTE_CHECKS,
+        )
+    else:
+        checks, absolute = multi_node_checks.COMMAND_CHECKS, multi_node_checks.ABSOLUTE_CHECKS
+    return (*checks, *absolute) if paths_must_be_absolute else checks
 
 
-def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel]:
-    current = model
-    for field in _fields_along(model, location):
-        current = inner_model(field) or current
-    return current
+def _run_checks(
+    checks: Sequence[Check], draft: Draft, values: Mapping[str, Any], limits: SpecLimits
+) -> None:
+    for check in checks:
+        for problem in check(values, limits):
+            location = parse_path(problem.path) or ()
+            if not draft.is_told(location):
+                rule = problem.rule + _origin(location, draft)
+                path = draft.path_of(_as_written(location, draft.document))
+                draft.problems.append(Problem(path, rule, problem.found))
 
 
-def _fields_along(model: type[BaseModel], location: Location) -> list[FieldInfo]:
-    fields = []
-    current: type[BaseModel] | None = model
-    for part in location:
-        if current is not None and isinstance(part, str) and part in current.model_fields:
-            field = current.model_fields[part]
-            fields.append(field)
-            current = inner_model(field)
-    return fields
+def _warnings_of(spec: Spec) -> list[str]:
+    if isinstance(spec, ParallelRunStepSpec):
+        return step_checks.warnings_of(spec)
+    return multi_node_checks.warnings_of(spec)
 
 
-def inner_model(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the model inside a field's type: of itself, its elements or its values."""
-    return _model_in(field.annotation)
+def _location(found: Location) -> Location:
+    """Return the location without what pydantic adds for the name of a map's member."""
+    return found[:-1] if found and found[-1] == "[key]" else found
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if get_origin(annotation) in (list, dict, Union, UnionType, Annotated):
-        for argument in get_args(annotation):
-            if found := _model_in(argument):
-                return found
-    return None
+def _problem(
+    model: type[BaseModel], found: ErrorDetails, location: Location, draft: Draft
+) -> Problem:
+    path = draft.path_of(_as_written(location, draft.document))
+    match found["type"]:
+        case "extra_forbidden":
+            known = [
+                name
+                for name in model_at(model, location[:-1]).model_fields
+                if name != "bindings"
+            ]
+            return Problem(path, unknown_name_rule(str(location[-1]), known))
+        case "missing":
+            return Problem(path, "is required")
+        case "value_error":
+            rule = str(found["ctx"]["error"])
+        case _:
+            rule = rule_at(model, location) or found["msg"]
+    rule += _quote_hint(found["type"], found["input"]) + _origin(location, draft)
+    is_shown = not isinstance(found["input"], Mapping | BaseModel)
+    return Problem(path, rule, found_text(found["input"]) if is_shown else None)
 
 
-def _paths(raw: Mapping[str, Any], before: str = "") -> list[str]:
-    found = []
-    for name, value in raw.items():
-        path = f"{before}{name}"
-        found.append(path)
-        if isinstance(value, Mapping):
-            found += _paths(value, f"{path}.")
+def _as_written(location: Location, document: Mapping[str, Any]) -> Location:
+    """Cut what stands for a member of a short form: ``side_inputs.labels`` is a text."""
+    for length in range(1, len(location)):
+        value = value_at(document, location[:length])
+        if value is not NOTHING and not isinstance(value, Mapping | list):
+            return location[:length]
+    return location
+
+
+def _quote_hint(error: str, value: Any) -> str:
+    if error in ("int_type", "float_type") and isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return ""
+        return ": remove the quotes"
+    return ""
+
+
+def _origin(location: Location, draft: Draft) -> str:
+    """Return where a value came from that the writer did not write there."""
+    template = draft.templates.get(location)
+    used = [str(one) for one in placeholders_in(template or "") if one.group == PARAMETERS]
+    return f"; the value comes from {', '.join(used)}" if used else ""
+
+
+def _given_paths(value: Any, location: Location = ()) -> list[str]:
+    """Return the paths of what was set, outer before inner."""
+    found = [path_text(location)] if location else []
+    members: Any = value.items() if isinstance(value, Mapping) else ()
+    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        members = enumerate(value)
+    if location and location[-1] == "rows":
+        return found
+    for name, one in members:
+        found += _given_paths(one, (*location, name))
     return found
 
 
-def _without_repeats(problems: list[Problem]) -> list[Problem]:
-    return list(dict.fromkeys(problems))
+def _in_order(problems: Sequence[Problem], raw: Mapping[str, Any]) -> list[Problem]:
+    """Return them without repeats, in the order of the writer's keys, missing ones last."""
+    order = {str(name): number for number, name in enumerate(raw)}
+
+    def position(problem: Problem) -> int:
+        location = parse_path(problem.path)
+        return order.get(str(location[0]), len(order)) if location else -1
+
+    return sorted(dict.fromkeys(problems), key=position)
