@@ -118,15 +118,17 @@ def _recorded_page(job: Job, wanted: MiniBatchFilter) -> MiniBatchPage:
     column = _SORT_COLUMNS.get(wanted.sort.lstrip("-"))
     beyond = "lt" if is_down else "gt"
     sign = "-" if is_down else ""
+    # Equal values stand in the order of the keys, which is how rows are read: the
+    # sorter of a million equal values then keeps the first ones and is done.
+    order = [f"{sign}{column}", "key"] if column else [f"{sign}key"]
     if wanted.after and column:
         value, key = read_cursor(wanted.after, int, int)
-        same = Q(**{column: value, f"key__{beyond}": key})
+        same = Q(**{column: value, "key__gt": key})
         rows = rows.filter(Q(**{f"{column}__{beyond}": value}) | same)
     elif wanted.after:
         (index,) = read_cursor(wanted.after, int)
         rows = rows.filter(**{f"key__{beyond}": mini_batch_key(job.pk, index)})
-    order = [f"{sign}{column}"] if column else []
-    found = list(rows.order_by(*order, f"{sign}key")[: wanted.limit + 1])
+    found = list(rows.order_by(*order)[: wanted.limit + 1])
     page = found[: wanted.limit]
     cursor = None
     if len(found) > wanted.limit and column:

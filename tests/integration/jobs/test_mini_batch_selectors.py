@@ -168,7 +168,7 @@ def test_after_the_end_what_has_no_row_was_not_run(job):
         ({"min_tries": 2}, [3]),
         ({"sort": "-run", "state": "succeeded"}, [2, 1, 0]),
         ({"sort": "run", "state": "succeeded"}, [0, 1, 2]),
-        ({"sort": "-tries"}, [3, 4, 2, 1, 0]),
+        ({"sort": "-tries"}, [3, 0, 1, 2, 4]),
     ],
 )
 def test_filters_and_sorts(job, query, indexes):
