@@ -8,7 +8,7 @@ that must wait keeps its place: the free nodes that it will need are held back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,10 @@ def place_jobs(demands: Sequence[Demand], nodes: Sequence[PlacedNode]) -> Placem
         can_start = len(usable) >= enough and demand.missing > 0
         if can_start:
             taken = usable[: demand.missing]
-            placement.grants[demand.number] = [node.name for node in taken]
+            names = [node.name for node in taken]
+            placement.grants[demand.number] = names
             free = [node for node in free if node not in taken]
+            nodes = [_held(node, demand) if node.name in names else node for node in nodes]
             continue
         if demand.is_started:
             continue
@@ -77,6 +79,10 @@ def place_jobs(demands: Sequence[Demand], nodes: Sequence[PlacedNode]) -> Placem
         if reachable >= enough:  # else it would hold back nodes for ever
             free = [node for node in free if node not in usable[: demand.missing]]
     return placement
+
+
+def _held(node: PlacedNode, demand: Demand) -> PlacedNode:
+    return replace(node, holder=f"job {demand.name}")
 
 
 def _reason(

@@ -55,7 +55,8 @@ def test_empty_results_are_told_with_both_numbers() -> None:
 def test_job_result_has_its_lines_in_order() -> None:
     result = JobResult(
         status="Failed",
-        reason="12 items failed, error_threshold is 10; 17 of 18 failed tries: ValueError at score.py:42.",
+        reason="12 items failed, error_threshold is 10;"
+        " 17 of 18 failed tries: ValueError at score.py:42.",
         cause="error_threshold / run_exception",
         decided_by="master role on host-a",
         decided_at=datetime(2026, 1, 31, 9, 15, 2, tzinfo=UTC),
