@@ -7,6 +7,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,7 +128,9 @@ def default_input_roots(host: str) -> str:
     machine alone, nothing on one that others reach."""
     if not is_loopback(host):
         return ""
-    roots = (Path.home(), CHECKOUT, Path.cwd(), Path(tempfile.gettempdir()))
+    roots = [Path.home(), CHECKOUT, Path(tempfile.gettempdir())]
+    with suppress(FileNotFoundError):  # started in a folder that is gone
+        roots.append(Path.cwd())
     return os.pathsep.join(dict.fromkeys(str(root.resolve()) for root in roots))
 
 

@@ -50,16 +50,17 @@ class System:
         make_home(self.home)
         lock = hold_home(self.home)
         try:
+            # Ends what a killed system has left: its web part would hold the port.
+            self._watch = self._make_watch(lock)
             with listen(self.options.host, self.options.port) as listener:
                 self._listener = listener
                 self.url = local_url(listener, self.options.host)
-                return self._run_locked(lock)
+                return self._run_held()
         finally:
             lock.release()
 
-    def _run_locked(self, lock: LockFile) -> int:
+    def _run_held(self) -> int:
         self._redis = self._own_redis()
-        self._watch = self._make_watch(lock)
         self._maker = PartMaker(self.home, self._environment())
         self._supervisor = Supervisor(say)
         self._preparation: Preparation | None = None

@@ -241,6 +241,24 @@ def test_it_starts_again_on_what_it_left(
     assert again.home.token.read_text() == token
 
 
+def test_a_new_start_ends_what_a_killed_one_and_its_watcher_left(
+    running: RunningUp, start_up: Callable[..., RunningUp], wait_until: Any
+) -> None:
+    port = running.url.rstrip("/").rpartition(":")[2]
+    watcher = psutil.Process(running.pid_of("prsweb.cli.up.watcher"))
+    watcher.suspend()
+    running.process.kill()
+    running.process.wait()
+    watcher.kill()
+    left = set(running.parts()) - {watcher.pid}
+    assert len(left) == 5
+
+    again = start_up("--nodes", "2", "--port", port)
+    wait_until(lambda: _is_ready(again), what="ready again", timeout_seconds=START_SECONDS)
+
+    assert not left & set(again.parts())
+
+
 def test_a_node_can_join_and_leave(running: RunningUp, tmp_path: Path, wait_until: Any) -> None:
     with (tmp_path / "node.log").open("wb") as out:
         node = subprocess.Popen(
