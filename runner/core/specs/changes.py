@@ -23,14 +23,12 @@ class Change:
         return {"path": self.path, "old": self.old, "new": self.new}
 
 
-def resubmission_base(
-    spec: Mapping[str, Any], given: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def resubmission_base(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a resubmission starts from: the values that really ran, with the
     placeholders of parameters back in their places and derived values left out, so
     that a changed parameter, or a changed key that others follow, works.
 
-    ``spec`` is what ``dump_spec`` gave and holds all of this; ``given`` is not needed.
+    ``spec`` is what ``dump_spec`` gave.
     """
     base: dict[str, Any] = copy.deepcopy(dict(spec))
     restore_bindings(base)
