@@ -74,9 +74,7 @@ def require_owner_or_operator(actor: Actor, owner_id: int, action: str) -> None:
     if actor.reaches(Role.OPERATOR):
         return
     if actor.user.pk != owner_id:
-        raise NotAllowed(
-            f"To {action} takes its owner or the role operator; {_has(actor)}."
-        )
+        raise NotAllowed(f"To {action} takes its owner or the role operator; {_has(actor)}.")
     require_role(actor, Role.SUBMITTER, action)
 
 
