@@ -54,9 +54,7 @@ def open_inside(root: Path, relative: str) -> BinaryIO:
     *folders, name = resolved.relative_to(real_root).parts or (".",)
     try:
         for part in folders:
-            inner = os.open(
-                part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder
-            )
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
