@@ -74,6 +74,7 @@ class GroupBook:
         if row.first_process is None:
             row.first_process = process
         row.save(update_fields=["count", "last_at", "nodes", "first_process"])
+        Job.objects.filter(pk=self._job.pk).update(error_group_count=self.count())
 
     def _add(self, failures: Sequence[Failure], process: int, node_name: str) -> int:
         """Count failures of one group; return its row's id."""
