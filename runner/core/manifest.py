@@ -122,12 +122,16 @@ class ManifestWriter:
         self._index = folder.manifest_index.open("ab")
         self._items = folder.manifest_items.open("ab")
         self._end = end
+        self._contents: list[bytes] = []  # since the last flush
+        self._records: list[bytes] = []
+        self._pack = MANIFEST_INDEX_RECORD.pack
 
     def append(self, content: bytes, item_count: int | None, input_number: int) -> None:
-        self._items.write(content)
+        """Add a mini-batch; it is on the disk once ``flush`` has returned."""
         self._end += len(content)
         known = UNKNOWN_ITEMS if item_count is None else item_count
-        self._index.write(MANIFEST_INDEX_RECORD.pack(self._end, known, input_number))
+        self._contents.append(content)
+        self._records.append(self._pack(self._end, known, input_number))
         self.count += 1
 
     def append_paths(self, paths: Sequence[bytes], input_number: int) -> None:
@@ -135,8 +139,12 @@ class ManifestWriter:
 
     def flush(self) -> None:
         """Items first: an index record never points at what is not there."""
+        self._items.write(b"".join(self._contents))
         self._items.flush()
+        self._index.write(b"".join(self._records))
         self._index.flush()
+        self._contents.clear()
+        self._records.clear()
 
     def close(self) -> None:
         self.flush()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 GLOB_MARKS = frozenset(b"*?[")
 DOT = ord(".")
 SLASH = b"/"
+LEFT_OUT = b""  # sorts before every name
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://|dataset:|datastore:", re.IGNORECASE)
 
 
@@ -100,6 +101,7 @@ class _Walk:
     def __init__(self, is_allowed: Callable[[str], bool], depth: int | None = None) -> None:
         self._is_allowed = is_allowed
         self._depth = depth  # levels to look at; None: all
+        self._has_special = False  # the folder being read holds folders or links
 
     def walk(
         self, folder: bytes, level: int = 1, above: frozenset[str] = frozenset()
@@ -107,39 +109,61 @@ class _Walk:
         """Yield the files below ``folder``, given absolute. Holds the names of one
         folder a level in memory."""
         prefix = folder if folder.endswith(SLASH) else folder + SLASH
-        for name in self._names(folder):
-            if not name.endswith(SLASH):
+        names, has_folders = self._names(folder)
+        if not has_folders:
+            yield from map(prefix.__add__, names)
+            return
+        for name in names:
+            if name.endswith(SLASH):
+                yield from self._walk_inner(prefix + name[:-1], level, above)
+            else:
                 yield prefix + name
-                continue
-            inner = prefix + name[:-1]
-            if self._depth is not None and level >= self._depth:
-                continue
-            if not os.path.islink(inner):
-                yield from self.walk(inner, level + 1, above)
-                continue
-            real = os.path.realpath(os.fsdecode(inner))
-            is_loop = real in above or _is_below(os.fsdecode(inner), real)
-            if not is_loop:
-                yield from self.walk(inner, level + 1, above | {real})
 
-    def _names(self, folder: bytes) -> list[bytes]:
+    def _walk_inner(
+        self, folder: bytes, level: int, above: frozenset[str]
+    ) -> Iterator[bytes]:
+        """Yield what is below a folder found on the way, unless it is too deep or its
+        link leads back to where we come from."""
+        if self._depth is not None and level >= self._depth:
+            return
+        if not os.path.islink(folder):
+            yield from self.walk(folder, level + 1, above)
+            return
+        real = os.path.realpath(os.fsdecode(folder))
+        is_loop = real in above or _is_below(os.fsdecode(folder), real)
+        if not is_loop:
+            yield from self.walk(folder, level + 1, above | {real})
+
+    def _names(self, folder: bytes) -> tuple[list[bytes], bool]:
         """Return the names in a folder, those of folders with ``/`` appended: only so
-        is their order that of the paths below them."""
-        names = []
+        is their order that of the paths below them. Second, whether there may be any.
+
+        One expression for the many that are plain files: a million are normal."""
+        self._has_special = False
         try:
             with os.scandir(folder) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name[0] == DOT:
-                        continue
-                    if entry.is_symlink() and not self._may_follow(entry.path):
-                        continue
-                    names.append(name + SLASH if entry.is_dir() else name)
+                names = [
+                    self._special_name(entry)
+                    if entry.is_symlink() or entry.is_dir()
+                    else entry.name
+                    for entry in entries
+                    if entry.name[0] != DOT
+                ]
         except OSError as error:
             message = error.strerror or str(error)
             raise InputUnreadable(os.fsdecode(folder), message) from None
         names.sort()
-        return names
+        has_folders = self._has_special  # links to files may be all, that costs little
+        if has_folders:
+            del names[: names.count(LEFT_OUT)]
+        return names, has_folders
+
+    def _special_name(self, entry: os.DirEntry[bytes]) -> bytes:
+        """Return the name of a folder or a link, LEFT_OUT for one not to be followed."""
+        self._has_special = True
+        if entry.is_symlink() and not self._may_follow(entry.path):
+            return LEFT_OUT
+        return entry.name + SLASH if entry.is_dir() else entry.name
 
     def _may_follow(self, path: bytes) -> bool:
         return self._is_allowed(os.path.realpath(os.fsdecode(path)))

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import islice
 
 from runner.core.layout import JobFolder
 from runner.core.manifest import SEPARATOR, ManifestWriter
@@ -19,15 +19,11 @@ from runner.orchestrator.input_tables import cut_tables, write_rows
 logger = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.02  # so that processes never wait for what is listed already
-FLUSH_COUNT = 500
 
 
-class Entry(NamedTuple):
-    """One mini-batch as it goes into the manifest."""
-
-    content: bytes
-    item_count: int | None
-    input_number: int
+# One mini-batch as it goes into the manifest: content, items (None: not known before it
+# is loaded), number of its input. A plain tuple, for a million of them are made.
+Entry = tuple[bytes, int | None, int]
 
 
 @dataclass(frozen=True)
@@ -86,23 +82,27 @@ class Lister(threading.Thread):
 
     def _list(self) -> None:
         writer = ManifestWriter(self._folder)
-        known, items, flushed_at = writer.count, 0, time.monotonic()
         try:
-            for number, entry in enumerate(self._entries()):
-                items += entry.item_count or 0
-                if number < known:
-                    continue
-                writer.append(*entry)
-                now = time.monotonic()
-                is_due = now - flushed_at >= FLUSH_SECONDS or not self.listing.created
-                if is_due or writer.count % FLUSH_COUNT == 0:
-                    self._show(writer, items)
-                    flushed_at = now
-                    if self._stopped.is_set():
-                        return
+            items = self._write(writer, self._entries())
             self._show(writer, items)
         finally:
             writer.close()
+
+    def _write(self, writer: ManifestWriter, entries: Iterator[Entry]) -> int:
+        """Append what is new and show it every 20 ms; return the items of all."""
+        items = 0
+        for _, item_count, _ in islice(entries, writer.count):  # written already
+            items += item_count or 0
+        append, clock, due = writer.append, time.monotonic, 0.0
+        for content, item_count, input_number in entries:
+            append(content, item_count, input_number)
+            items += item_count or 0
+            if clock() >= due:
+                self._show(writer, items)
+                if self._stopped.is_set():
+                    break
+                due = clock() + FLUSH_SECONDS
+        return items
 
     def _show(self, writer: ManifestWriter, items: int) -> None:
         writer.flush()
@@ -115,7 +115,7 @@ class Lister(threading.Thread):
         count = self._settings.rank_mini_batch_count
         if count:
             for _ in range(count):
-                yield Entry(b"", 1, 0)
+                yield b"", 1, 0
             return
         for number, one in enumerate(self._settings.inputs):
             yield from self._entries_of(one, number)
@@ -130,7 +130,7 @@ class Lister(threading.Thread):
         files = list_files(paths, is_allowed=self._is_allowed)
         if one.type == "files":
             for some in cut_files(files, parse_file_size(size)):
-                yield Entry(SEPARATOR.join(some), len(some), number)
+                yield SEPARATOR.join(some), len(some), number
             return
         for cut in cut_tables(files, options, parse_table_size(size)):
-            yield Entry(cut.range.to_entry(), cut.record_count, number)
+            yield cut.range.to_entry(), cut.record_count, number
