@@ -100,15 +100,19 @@ class GangMaster:
     # -- the loop ----------------------------------------------------------------
 
     def lead(self) -> None:
-        self._begin()
-        while not self._stop.is_set():
-            self._tick()
-            if self._decision is not None and not self._parts:
-                self._settle(self._decision)
-                return
-            self._wait()
+        self.begin()
+        while not self._stop.is_set() and not self.look():
+            self.wait()
 
-    def _begin(self) -> None:
+    def look(self) -> bool:
+        """Act on what has come; True once the attempt has ended."""
+        self._tick()
+        if self._decision is None or self._parts:
+            return False
+        self._settle(self._decision)
+        return True
+
+    def begin(self) -> None:
         self.folder.shared.mkdir(parents=True, exist_ok=True)
         self.folder.logs.mkdir(parents=True, exist_ok=True)
         for row in gang.find_gang(self.job):
@@ -139,7 +143,8 @@ class GangMaster:
         self._look_at_clocks(now)
         self._publish()
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Wait for the bell or the next tick."""
         try:
             self._client.blpop([self._keys.wake], timeout=TICK_SECONDS)
         except redis.RedisError:

@@ -18,7 +18,16 @@ from runner.core.redis_keys import JobKeys
 
 ORDERS_EXPIRE_SECONDS = 24 * 3600
 ENDED_EXPIRES_SECONDS = 24 * 3600
-READ_REPORTS = 64  # blocks of one look; a block is at most 50 ms of one process
+READ_REPORTS = 32  # blocks of one look; a block is at most 50 ms of one process
+
+# Forgets the oldest reports, unless another master has made the queue anew: it
+# may not have recorded them.
+# KEYS queue reports   ARGV epoch count
+DROP_SCRIPT = """
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
+redis.call('LTRIM', KEYS[2], ARGV[2], -1)
+return 1
+"""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class LeaseQueue:
         self.keys = JobKeys(job_id)
         self.epoch = ""
         self._revoke = client.register_script(REVOKE_SCRIPT)
+        self._drop = client.register_script(DROP_SCRIPT)
 
     def make(self, *, processes: int, is_paused: bool) -> None:
         """Make the queue anew. Reports and revocations stay; leases are forgotten."""
@@ -88,7 +98,7 @@ class LeaseQueue:
 
     def drop_reports(self, count: int) -> None:
         """Forget the oldest reports: they are recorded."""
-        self._client.ltrim(self.keys.reports, count, -1)
+        self._drop(keys=[self.keys.queue, self.keys.reports], args=[self.epoch, count])
 
     def raise_created(self, created: int) -> bool:
         """Let everything below ``created`` be leased; True if somebody may have been
@@ -125,6 +135,16 @@ class LeaseQueue:
         """End the assignment's right to lease; return what it held."""
         taken = self._revoke(keys=[self.keys.leases, self.keys.revoked], args=[assignment])
         return [Lease.parse(value.decode()) for value in taken]
+
+    def is_empty(self) -> bool:
+        """Whether nothing is on its way: not leased, not put back, not reported."""
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.hlen(self.keys.leases)
+        pipeline.llen(self.keys.back)
+        pipeline.llen(self.keys.reports)
+        pipeline.hmget(self.keys.queue, "next", "created")
+        *lengths, (following, created) = pipeline.execute()
+        return not any(lengths) and int(following or 0) >= int(created or 0)
 
     def leases(self) -> list[Lease]:
         """Return all leases that are out."""

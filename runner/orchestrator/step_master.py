@@ -34,7 +34,7 @@ from runner.orchestrator.events import Events
 from runner.orchestrator.input_files import InputUnreadable
 from runner.orchestrator.job_context import Every, JobContext
 from runner.orchestrator.job_logs import JobLogs
-from runner.orchestrator.lease_queue import LeaseQueue, Look
+from runner.orchestrator.lease_queue import READ_REPORTS, LeaseQueue, Look
 from runner.orchestrator.lister import Lister, Listing
 from runner.orchestrator.lost_nodes import read_journal, settle_leases
 from runner.orchestrator.mini_batch_report import MiniBatchReport
@@ -51,6 +51,7 @@ AWAY_SECONDS = 0.5  # between attempts while Redis is away
 CANCEL_LOOK_SECONDS = 0.4
 WATCH_SECONDS = 1.0
 REPLAY_REPORTS = 64
+ORPHAN_SECONDS = 5.0  # without the end of any try
 
 
 class StepMaster:
@@ -82,7 +83,7 @@ class StepMaster:
         self._watch = NodeWatch(client, job.job_id)
         self._lister: Lister | None = None
         self._listing = Listing()
-        self._published = 0  # mini-batches that may be leased
+        self._checked_at = 0.0
         self._invalid_script = ""
         self._cancel_look = Every(CANCEL_LOOK_SECONDS)
         self._watching = Every(WATCH_SECONDS)
@@ -194,16 +195,34 @@ class StepMaster:
         if look.epoch != self.context.queue.epoch:
             self._rebuild()
             return
-        while look.reports:
-            taken = self.record(look.reports)
-            self.context.queue.drop_reports(taken.entries)
-            self.context.keep_leading()
-            if taken.entries == len(look.reports) < REPLAY_REPORTS:
+        while True:
+            self._show_listing(look)
+            self._record_all(look.reports)
+            if len(look.reports) < READ_REPORTS:
                 break
             look = self.context.queue.look()
-        self._show_listing(look)
         if self._watching.is_due(now):
             self._look_after_nodes(now)
+            self._look_for_orphans(now)
+
+    def _record_all(self, reports: list[bytes]) -> None:
+        while reports:
+            taken = self.record(reports)
+            self.context.queue.drop_reports(taken.entries)
+            self.context.keep_leading()
+            reports = reports[taken.entries :]
+
+    def _look_for_orphans(self, now: float) -> None:
+        """Make the queue anew when mini-batches have no outcome though nobody holds
+        them: whatever lost them, the job must not wait for ever."""
+        tally = self.recorder.tally
+        is_quiet = now - max(self.clocks.last_end, self._checked_at) > ORPHAN_SECONDS
+        if not is_quiet or tally.ended >= tally.created or not self.participants.parts:
+            return
+        self._checked_at = now
+        if self.context.queue.is_empty():
+            self.context.logs.master("mini-batches are held by nobody", "WARNING")
+            self._rebuild()
 
     def record(self, reports: list[bytes], *, is_replay: bool = False) -> Taken:
         """Record reports and act on what they have led to."""
@@ -217,6 +236,13 @@ class StepMaster:
             self.clocks.last_end = time.monotonic()
         self._act(happened)
         return taken
+
+    def replay(self, reports: list[bytes]) -> None:
+        """Record what of these, read from a journal, is not recorded yet."""
+        while reports:
+            taken = self.record(reports, is_replay=True)
+            self.context.keep_leading()
+            reports = reports[taken.entries :]
 
     def _act(self, happened: Happened) -> None:
         for line in happened.overview:
@@ -309,8 +335,7 @@ class StepMaster:
         """Take back everything from a node that is gone; the scheduler replaces it."""
         part = lost.part
         for reports in _some(read_journal(self.context.folder, part.name, part.number)):
-            self.record(reports, is_replay=True)
-            self.context.keep_leading()
+            self.replay(reports)
         if part.number not in self.participants.parts:
             return  # its journal says that it had ended
         gone_back = self.take_back_leases(part)

@@ -51,16 +51,17 @@ def _replay(master: StepMaster) -> None:
     for part in list(master.participants.parts.values()):
         reports = read_journal(master.context.folder, part.name, part.number)
         while some := list(islice(reports, REPLAY_REPORTS)):
-            master.record(some, is_replay=True)
-            master.context.keep_leading()
+            master.replay(some)
 
 
 def _drain(master: StepMaster) -> None:
     queue = master.context.queue
     while reports := queue.look().reports:
-        taken = master.record(reports, is_replay=True)
-        queue.drop_reports(taken.entries)
-        master.context.keep_leading()
+        while reports:
+            taken = master.record(reports, is_replay=True)
+            queue.drop_reports(taken.entries)
+            master.context.keep_leading()
+            reports = reports[taken.entries :]
 
 
 def _wait_for_adoption(master: StepMaster) -> None:

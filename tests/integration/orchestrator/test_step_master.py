@@ -444,3 +444,37 @@ def test_an_output_that_cannot_be_written_fails_the_job_and_keeps_the_rows(
     assert play.job.state == JobState.FAILED
     assert play.job.cause == "output_failed"
     assert (play.folder.segments / node.segment).exists()
+
+
+def test_a_master_that_was_replaced_drops_no_report(make_play: MakePlay) -> None:
+    play = make_play()
+    first, node = play.begin(), play.nodes[0]
+    node.join()
+    first.tick()
+    let_lapse(play)
+    second = play.make_master()
+    adopting(second, node, second._begin)
+    lease = node.lease(3)
+    assert lease is not None
+    node.end_lease(lease, node.run(lease))
+
+    first.context.queue.drop_reports(1)
+
+    assert play.client.llen(node.keys.reports) == 1
+
+
+def test_mini_batches_that_nobody_holds_are_found(make_play: MakePlay) -> None:
+    play = make_play(mini_batches=3)
+    master, node = play.begin(), play.nodes[0]
+    node.join()
+    while node.lease(3):
+        pass
+    master.tick()
+
+    play.client.delete(node.keys.leases)
+    node.held.clear()
+    master.clocks.last_end -= 60
+    master._watching._next = 0
+    adopting(master, node, master.tick)
+
+    assert node.work() == 3
