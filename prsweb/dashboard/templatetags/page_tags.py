@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+from urllib.parse import urlencode
 
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from prsweb.jobs.filters import Filter
+from prsweb.jobs.models import Job
+from prsweb.jobs.selectors.processes import ProcessView
+from prsweb.jobs.selectors.progress import JobProgress
 
 register = template.Library()
 
@@ -36,6 +44,26 @@ STATE_LOOKS: dict[str, tuple[str, str]] = {
     "draining": ("starting", "arrow-up"),
     "drained": ("waiting", "minus"),
 }
+KIND_WORDS = {
+    "parallel_run_step": "ParallelRunStep",
+    "multi_node": "multi-node",
+    "command": "command",
+}
+# What a worker process does, in the word of its cell.
+PHASE_WORDS = {
+    "starting": "starting",
+    "init": "in init()",
+    "idle": "waiting for work",
+    "load": "loading",
+    "run": "running",
+    "write": "writing",
+    "written": "running",
+    "shutdown": "in shutdown()",
+    "ended": "ended",
+    "died": "died",
+    "lost": "lost",
+}
+_IN_BACKTICKS = re.compile(r"`([^`]+)`")
 STATE_WORDS = {
     "RUNNABLE": "Waiting for nodes",
     "PENDING": "Waiting for jobs",
@@ -104,8 +132,7 @@ def moment(at: datetime | None) -> SafeString:
     """A time as shown on pages, its full ISO value on hover and for scripts."""
     if at is None:
         return format_html("–")
-    iso = at.astimezone(timezone.get_fixed_timezone(0)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    iso = iso[:-4] + "Z"
+    iso = at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', iso, iso, at.strftime("%d %b %H:%M:%S")
     )
@@ -138,3 +165,82 @@ def theme_name(theme: str | None) -> str:
 @register.filter
 def other_theme(theme: str | None) -> str:
     return "light" if theme == "dark" else "dark"
+
+
+@register.filter
+def kind_word(kind: str) -> str:
+    return KIND_WORDS.get(kind, kind)
+
+
+@register.filter
+def phase_word(phase: str) -> str:
+    return PHASE_WORDS.get(phase, phase)
+
+
+@register.filter
+def setting_names(sentence: str) -> SafeString:
+    """A sentence with its setting names, written in backticks, as code."""
+    return mark_safe(_IN_BACKTICKS.sub(r"<code>\1</code>", escape(sentence)))
+
+
+@register.filter
+def job_duration(job: Job) -> timedelta:
+    """From submission to the end, or to now."""
+    return (job.ended_at or timezone.now()) - job.submitted_at
+
+
+@register.filter
+def parts(progress: JobProgress) -> list[tuple[str, int]]:
+    """State and count of every part that is not empty; together they are ``created``."""
+    counts = (
+        ("waiting", progress.waiting),
+        ("running", progress.running),
+        ("retrying", progress.retrying),
+        ("succeeded", progress.succeeded),
+        ("partial", progress.partial),
+        ("failed", progress.failed),
+        ("not_run", progress.not_run),
+    )
+    return [(word, count) for word, count in counts if count or word == "succeeded"]
+
+
+@register.filter
+def share(progress: JobProgress, part: str) -> str:
+    """The part of a bar in percent: ``succeeded``, ``running``, or ``bad``."""
+    if not progress.created:
+        return "0"
+    bad = progress.failed + progress.partial
+    count = bad if part == "bad" else getattr(progress, part)
+    return f"{100 * count / progress.created:.2f}"
+
+
+@register.filter
+def file_name(path: str) -> str:
+    return PurePosixPath(path).name
+
+
+@register.filter
+def short_process(process: str | None) -> str:
+    """``p05`` for ``process005``."""
+    return f"p{int(process.removeprefix('process')):02d}" if process else "–"
+
+
+@register.filter
+def process_log(process: ProcessView) -> str:
+    """The path below logs/ of what the process did."""
+    return f"sys/node/{process.node}/process{process.number:03d}.txt"
+
+
+@register.filter
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+@register.filter
+def query_without(wanted: Filter, member: str) -> str:
+    return urlencode(wanted.query(**{member: None}))
+
+
+@register.filter
+def query_with_after(wanted: Filter, cursor: str) -> str:
+    return urlencode(wanted.query(after=cursor))
