@@ -8,9 +8,8 @@ from django.views.decorators.http import require_GET
 from prsweb.dashboard.access import with_job
 from prsweb.dashboard.job_frame import job_page
 from prsweb.jobs.models import Job
-from prsweb.jobs.models.mini_batch import split_process_key
 from prsweb.jobs.selectors.errors import NoSuchErrorGroup, error_group
-from prsweb.jobs.selectors.log_places import error_log_place
+from prsweb.jobs.selectors.log_places import error_place
 
 
 @require_GET
@@ -26,11 +25,5 @@ def group(request: HttpRequest, job: Job, fingerprint: str) -> HttpResponse:
         found = error_group(job, fingerprint)
     except NoSuchErrorGroup as missing:
         raise Http404(str(missing)) from None
-    node_index, process = split_process_key(found.first_process or 0)
-    context = {
-        "group": found,
-        "log": error_log_place(job, found),
-        "first_node_index": node_index,
-        "first_process": process,
-    }
+    context = {"group": found, "log": error_place(job, found)}
     return job_page(request, job, "errors", "dashboard/error.html", context)
