@@ -300,7 +300,7 @@ def parse_report(line: bytes) -> Report:
         raw = json.loads(line)
     except ValueError as error:
         raise MalformedMessage(f"report: {error}") from None
-    kind = REPORT_TYPES.get(raw.get("type")) if isinstance(raw, dict) else None
+    kind = REPORT_TYPES.get(str(raw.get("type"))) if isinstance(raw, dict) else None
     if kind is None:
         raise MalformedMessage(f"report of unknown type: {line[:80]!r}")
     return kind.from_dict(raw)

@@ -19,6 +19,7 @@ from django.utils import timezone
 from prsweb.jobs.dispatch import send_assignment, start_master_role
 from prsweb.jobs.models import Job, JobNode, Node
 from prsweb.jobs.services import scheduling
+from prsweb.jobs.services.master_lease import end_lease_of_the_dead
 from prsweb.jobs.transitions import StaleState
 from runner.core.placement import Demand, PlacedNode, Placement, place_jobs
 from runner.core.states import (
@@ -259,7 +260,8 @@ def _rescue_masters(jobs: list[Job]) -> int:
         if job.state not in ACTIVE_STATES:
             continue
         until = job.master_lease_until
-        if (until is None or until < now) and _memory.may_send("master", job.pk):
+        is_free = until is None or until < now or end_lease_of_the_dead(job)
+        if is_free and _memory.may_send("master", job.pk):
             start_master_role(job.pk)
             rescued += 1
     return rescued

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from uuid import uuid4
 
 from django.db.models import F, Q
 from django.utils import timezone
 
 from prsweb.jobs.models import Job
+from prsweb.jobs.services.lease_owner import draw_owner, is_gone
 from runner.core.states import ACTIVE_STATES
 
 LEASE_SECONDS = 15  # renewed while the master lives
@@ -30,7 +30,7 @@ def take_master_lease(number: int) -> tuple[Job, str]:
     for a job that is neither STARTING nor RUNNING.
     """
     now = timezone.now()
-    owner = uuid4().hex
+    owner = draw_owner()
     wanted = Job.objects.filter(pk=number, state__in=ACTIVE_STATES)
     lease = {"master_owner": owner, "master_lease_until": _lease_end()}
 
@@ -60,6 +60,15 @@ def release_master_lease(job: Job, owner: str) -> None:
     Job.objects.filter(pk=job.pk, master_owner=owner).update(
         master_owner=None, master_lease_until=None
     )
+
+
+def end_lease_of_the_dead(job: Job) -> bool:
+    """Let the lease of ``job`` run out now if its owner's process has ended on this
+    machine. Returns whether it did; another machine's owner is left its 15 s."""
+    if not is_gone(job.master_owner):
+        return False
+    led = Job.objects.filter(pk=job.pk, master_owner=job.master_owner)
+    return led.update(master_lease_until=timezone.now() - timedelta(seconds=1)) == 1
 
 
 def _lease_end() -> datetime:
