@@ -59,6 +59,14 @@ def node_gave_up(node: str, reason: str) -> str:
     return f"Node {node} gave up: {reason.rstrip('.')}."
 
 
+def nothing_picked(reason: str) -> str:
+    return f"No mini-batch picked yet: {reason}."
+
+
+def nothing_ended(seconds: float, limit: float, busy: str) -> str:
+    return f"Nothing has ended for {seconds:.0f} s of {limit:g} s: {busy}."
+
+
 def progress(
     tally: Tally, *, items: int, seconds: float, remaining: Remaining | None, repeated: int
 ) -> str:
@@ -85,6 +93,7 @@ class FirstError:
     run_max_try: int
     node: str
     process: str  # process003
+    has_user_log: bool = True  # the script's own error file tells it
 
     def __str__(self) -> str:
         where = "init()"
@@ -94,7 +103,8 @@ class FirstError:
 
     @property
     def log(self) -> str:
-        return f"logs/user/error/{self.node}/{self.process}.txt"
+        folder = "user/error" if self.has_user_log else "sys/node"
+        return f"logs/{folder}/{self.node}/{self.process}.txt"
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 STOP_GRACE_SECONDS = 10.0  # SIGTERM to SIGKILL
 LEAVING_SECONDS = 15.0  # on top of the grace, or of shutdown()
 OVERVIEW_SECONDS = 10.0
+# Groups of failures of which the process itself could not say anything.
+SYSTEM_KINDS = frozenset({"signal", "exit", "died", "oom", "node_lost"})
 NOT_REPORTING = (
     "run() returned an empty result for every mini-batch; with summary_only they are left out"
     " of mini_batch_error_threshold and allowed_failed_percent"
@@ -268,7 +270,9 @@ def _first_error(
         names = JobNode.objects.filter(job=job, index=index)
         node = names.values_list("node_name", flat=True).first() or f"node {index}"
         process = process_name(number)
+    has_user_log = bool(group.traceback) and group.kind not in SYSTEM_KINDS
     return texts.FirstError(
+        has_user_log=has_user_log,
         title=group.title,
         mini_batch=group.first_mini_batch,
         try_number=group.first_try,

@@ -119,9 +119,7 @@ class _Walk:
             else:
                 yield prefix + name
 
-    def _walk_inner(
-        self, folder: bytes, level: int, above: frozenset[str]
-    ) -> Iterator[bytes]:
+    def _walk_inner(self, folder: bytes, level: int, above: frozenset[str]) -> Iterator[bytes]:
         """Yield what is below a folder found on the way, unless it is too deep or its
         link leads back to where we come from."""
         if self._depth is not None and level >= self._depth:

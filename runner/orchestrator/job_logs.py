@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from runner.core import job_log_texts as texts
-from runner.core.layout import JobFolder
+from runner.core.layout import JobFolder, process_name
+from runner.core.secret_values import mask_spec
 
 logger = logging.getLogger(__name__)
 
 OVERVIEW_LINK = "job_progress_overview.txt"
+STDERR_BYTES = 8192  # of a process that could not start, repeated in the driver log
 
 
 def now() -> datetime:
@@ -70,7 +72,23 @@ class JobLogs:
         for fact in facts:
             self.driver(fact)
         self.driver("specification:")
-        self.append(self.folder.driver_log, json.dumps(spec, indent=1, sort_keys=True) + "\n")
+        shown = json.dumps(mask_spec(spec), indent=1, sort_keys=True)
+        self.append(self.folder.driver_log, shown + "\n")
+
+    def driver_launch(self, node: str, process: int, facts: str) -> None:
+        self.driver(f"node {node} {process_name(process)}: {facts}")
+
+    def driver_stderr(self, node: str, process: int) -> None:
+        """Repeat the end of what a process said before it could tell anything else."""
+        path = self.folder.descriptor_log(node, process, "stderr")
+        try:
+            with path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - STDERR_BYTES))
+                text = file.read().decode("utf-8", "backslashreplace")
+        except OSError:
+            return
+        for line in text.splitlines():
+            self.driver(f"node {node} {process_name(process)} stderr: {line}")
 
     def system_error(self, error: BaseException) -> None:
         """Keep an exception of our own for whoever reports it."""

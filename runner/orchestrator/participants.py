@@ -178,6 +178,7 @@ class Participants:
         self.refusals.append(Refusal(part.name, report.cause, reason))
         self._end(part, JobNodeState.FAILED, f"gave up: {reason}", happened)
         happened.overview.append(texts.node_gave_up(part.name, reason))
+        self._logs.driver(texts.node_gave_up(part.name, reason))
         participation.note_event(
             self._job, "node_gave_up", f"node {part.name} gave up: {reason}"
         )
@@ -188,7 +189,10 @@ class Participants:
         if report.process in part.started:
             return
         part.started.add(report.process)
-        participation.start_process(self._job, part.job_node, report)
+        if participation.start_process(self._job, part.job_node, report):
+            gpu = "" if report.gpu is None else f", GPU {report.gpu}"
+            facts = f"started, pid {report.pid}, segment {report.segment}{gpu}"
+            self._logs.driver_launch(part.name, report.process, facts)
         if self._job.state == JobState.STARTING:
             move_job(
                 self._job,
@@ -239,6 +243,9 @@ class Participants:
                     f"node {part.name} {process_name(report.process)}: {report.end}", "WARNING"
                 )
             return
+        if is_new:
+            self._logs.driver_launch(part.name, report.process, report.end)
+            self._logs.driver_stderr(part.name, report.process)
         kind = f"signal:{report.signal}" if report.signal else f"exit:{report.exit_code}"
         group = Group(kind, kind.partition(":")[0], f"Process in init(): {report.end}")
         if self._note_init_failure(part, report.process, report.at, group, happened):

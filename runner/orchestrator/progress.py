@@ -13,6 +13,11 @@ from prsweb.jobs.transitions import StaleState
 from runner.core import job_log_texts as texts
 from runner.core.estimate import CompletionHistory, Present, Remaining, estimate_remaining
 from runner.core.messages import LiveNode, LiveProcess, MalformedMessage
+from runner.core.standstill import (
+    describe_processes,
+    is_first_pick_late,
+    is_standing_still,
+)
 from runner.core.states import ACTIVE_STATES
 from runner.orchestrator.job_context import Every, JobContext
 from runner.orchestrator.job_logs import now as wall_clock
@@ -26,6 +31,7 @@ LINE_SECONDS = 10.0
 SLOW_LINE_SECONDS = 120.0
 SLOW_FROM_SECONDS = 300.0  # left to go
 SUMMARY_SECONDS = 5.0
+STANDSTILL_SECONDS = 60.0
 MOST_GROUPS = 200  # in the summaries
 
 
@@ -54,6 +60,7 @@ class Progress:
         self._writing = Every(WRITE_SECONDS)
         self._line = Every(LINE_SECONDS)
         self._summary = Every(SUMMARY_SECONDS)
+        self._standstill = Every(STANDSTILL_SECONDS)
         self._has_new_errors = False
         self._line.is_due(time.monotonic())  # the first line comes after the first interval
 
@@ -75,6 +82,24 @@ class Progress:
             self._write_line(remaining)
         if self._has_new_errors and self._summary.is_due(now):
             self.write_errors()
+        self._say_standstill(now)
+
+    def _say_standstill(self, now: float) -> None:
+        """Say once a minute what is known while nothing moves."""
+        running_at, logs = self._context.job.running_at, self._context.logs
+        if running_at is None or not self._participants.parts:
+            return
+        limit = self._context.settings.deadlines.progress_update
+        silent = now - self.last_completion
+        doing = describe_processes(self.live)
+        if is_first_pick_late(
+            running_seconds=self.elapsed_seconds(), ended=self._last_total, live=self.live
+        ):
+            if self._standstill.is_due(now):
+                logs.overview(texts.nothing_picked(doing))
+        elif is_standing_still(silent_seconds=silent, limit_seconds=limit, live=self.live):
+            if self._standstill.is_due(now):
+                logs.overview(texts.nothing_ended(silent, limit, doing))
 
     def remaining(self, now: float) -> Remaining | None:
         tally = self._recorder.tally
