@@ -95,11 +95,13 @@ class Progress:
         if is_first_pick_late(
             running_seconds=self.elapsed_seconds(), ended=self._last_total, live=self.live
         ):
-            if self._standstill.is_due(now):
-                logs.overview(texts.nothing_picked(doing))
+            line = texts.nothing_picked(doing)
         elif is_standing_still(silent_seconds=silent, limit_seconds=limit, live=self.live):
-            if self._standstill.is_due(now):
-                logs.overview(texts.nothing_ended(silent, limit, doing))
+            line = texts.nothing_ended(silent, limit, doing)
+        else:
+            return
+        if self._standstill.is_due(now):
+            logs.overview(line)
 
     def remaining(self, now: float) -> Remaining | None:
         tally = self._recorder.tally
