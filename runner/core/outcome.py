@@ -31,6 +31,10 @@ from runner.core.error_groups import cause_of_group
 from runner.core.thresholds import Exceeded, Tally
 
 
+# Kinds of groups whose title is an exception's type and message.
+KINDS_WITH_STACK = frozenset({"exception", "init_failed", "import_failed", "input_unreadable"})
+
+
 @dataclass(frozen=True)
 class DominantGroup:
     """The error group with at least half of the failed tries."""
@@ -48,7 +52,7 @@ class DominantGroup:
         return cause_of_group(self.kind, self.status)
 
     def __str__(self) -> str:
-        name = self.title.split(":", 1)[0] if self.kind == "exception" else self.title
+        name = self.title.split(":", 1)[0] if self.kind in KINDS_WITH_STACK else self.title
         place = f" at {self.place}" if self.place else ""
         return f"{self.count:,} of {self.failed_tries:,} failed tries: {name}{place}"
 
@@ -153,10 +157,12 @@ def input_unreadable(path: str, message: str) -> Decision:
     return Decision("input_unreadable", sentence, {"path": path}, has_dominant=False)
 
 
-def init_failed(*, failures: int, limit: int, nodes: int) -> Decision:
+def init_failed(*, failures: int, limit: int, nodes: int, all_gave_up: bool) -> Decision:
+    """By the rule of the whole job, or because every node has given up by its own."""
+    rule = "every node gave up" if all_gave_up else f"the limit is {limit:,}"
     sentence = (
         f"init() failed {failures:,} times on {nodes} node{'' if nodes == 1 else 's'}"
-        f" and never succeeded, the limit is {limit:,}"
+        f" and never succeeded, {rule}"
     )
     facts = {"init_failures": failures, "init_limit": limit, "node_count": nodes}
     return Decision("init_failed", sentence, facts)

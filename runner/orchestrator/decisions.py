@@ -36,7 +36,7 @@ def decide_by_nodes(master: StepMaster) -> Decision | None:
     if running_at is not None:
         seconds = (wall_clock() - running_at).total_seconds()
         if inits.is_failed(running_seconds=seconds):
-            return _init_failed(master)
+            return _init_failed(master, all_gave_up=False)
     return _no_node_left(master)
 
 
@@ -47,10 +47,12 @@ def _wanted_processes(master: StepMaster) -> int:
     return step.node_count * max(1, each)
 
 
-def _init_failed(master: StepMaster) -> Decision:
+def _init_failed(master: StepMaster, *, all_gave_up: bool) -> Decision:
     inits = master.participants.job_inits(_wanted_processes(master))
     nodes = len(master.participants.node_names)
-    return outcome.init_failed(failures=inits.failures, limit=inits.limit, nodes=nodes)
+    return outcome.init_failed(
+        failures=inits.failures, limit=inits.limit, nodes=nodes, all_gave_up=all_gave_up
+    )
 
 
 def _no_node_left(master: StepMaster) -> Decision | None:
@@ -62,7 +64,7 @@ def _no_node_left(master: StepMaster) -> Decision | None:
     last = refusals[-1]
     inits = master.participants.job_inits(_wanted_processes(master))
     if last.cause == "init_failed" and not inits.has_succeeded:
-        return _init_failed(master)
+        return _init_failed(master, all_gave_up=True)
     return outcome.no_node_left(last.cause, last.reason, nodes=len(refusals))
 
 
