@@ -14,11 +14,9 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-PROC = Path("/proc")
 POLL_SECONDS = 0.02
 KILL_WAIT_SECONDS = 5.0  # after SIGKILL; more is an uninterruptible read
 PR_SET_CHILD_SUBREAPER = 36
@@ -72,7 +70,8 @@ def find_marked(
     found = set()
     for pid in _all_pids():
         try:
-            variables = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                variables = file.read().split(b"\0")
         except OSError:
             continue
         if all(one in variables for one in wanted) and all(
@@ -171,13 +170,14 @@ def _wait_until_none(find: Callable[[], set[int]], deadline: float) -> None:
 
 
 def _all_pids() -> list[int]:
-    return [int(entry.name) for entry in os.scandir(PROC) if entry.name.isdigit()]
+    return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:
     """Return state, parent, group, session …; the name before them may hold blanks."""
     try:
-        content = (PROC / str(pid) / "stat").read_bytes()
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            content = file.read()
     except OSError:
         return None
     return content[content.rindex(b")") + 2 :].split()

@@ -29,7 +29,7 @@ from runner.core.messages import (
     WarningRaised,
 )
 from runner.core.wire_format import wire
-from runner.node.clocks import Limits, find_expiry, seconds_until_due
+from runner.node.clocks import Expiry, Limits, find_expiry, seconds_until_due
 from runner.node.crew import Crew
 from runner.node.deaths import Death, judge_death
 from runner.node.exchanger import Exchanger
@@ -91,6 +91,7 @@ class StepAgent:
         self._live = LiveView(self._assignment.node_name, self._assignment.node_index)
         self._selector = selectors.DefaultSelector()
         self._memory_kills = count_memory_kills()
+        self._clocks_at = 0.0  # monotonic; when the limits are looked at again
         self._is_ending = False
         self._stop_reason = ""  # "order", "node": why processes were stopped
         self._end_reason = ""
@@ -130,12 +131,9 @@ class StepAgent:
             self._give_up("the journal cannot be written", cause="output_not_writable")
 
     def _sleep_seconds(self, now: float) -> float:
-        now_ns = int(now * 1e9)
         waits = [LOOK_SECONDS, self._supply.seconds_until_due(self._crew, now=now)]
-        for process in self._crew:
-            waits.append(seconds_until_due(process.words(), self._limits, now_ns=now_ns))
-            if process.kill_at is not None:
-                waits.append(process.kill_at - now)
+        waits.append(self._clocks_at - now)
+        waits += [one.kill_at - now for one in self._crew if one.kill_at is not None]
         start_at = self._crew.next_start_at()
         if start_at is not None:
             waits.append(start_at - now)
@@ -309,18 +307,27 @@ class StepAgent:
     # -- clocks ------------------------------------------------------------------
 
     def _look_at_clocks(self, now: float) -> None:
-        now_ns = int(now * 1e9)
         for process in list(self._crew):
-            if process.kill_at is not None:
-                if now >= process.kill_at:
-                    process.kill()
-            elif process.expiry is None and not process.is_killed:
-                self._look_at_limits(process, now, now_ns)
+            if process.kill_at is not None and now >= process.kill_at:
+                process.kill()
+        if now >= self._clocks_at:
+            self._clocks_at = now + self._look_at_limits(now)
 
-    def _look_at_limits(self, process: WorkerProcess, now: float, now_ns: int) -> None:
-        expiry = find_expiry(process.words(), self._limits, now_ns=now_ns)
-        if expiry is None:
-            return
+    def _look_at_limits(self, now: float) -> float:
+        """Return after how many seconds to look again: nothing runs out before."""
+        now_ns, wait = int(now * 1e9), self._limits.shortest_seconds
+        for process in self._crew:
+            if process.kill_at is not None or process.expiry or process.is_killed:
+                continue
+            words = process.words()
+            expiry = find_expiry(words, self._limits, now_ns=now_ns)
+            if expiry is not None:
+                self._expire(process, expiry, now)
+            else:
+                wait = min(wait, seconds_until_due(words, self._limits, now_ns=now_ns))
+        return wait
+
+    def _expire(self, process: WorkerProcess, expiry: Expiry, now: float) -> None:
         process.expiry = expiry
         logger.warning("%s: %s", process, expiry)
         process.ask_for_stacks()
@@ -387,17 +394,11 @@ class StepAgent:
         self._selector.unregister(process.pidfd)
         if not death.is_expected:
             self._live.note_death(process)
+            self._kill_stragglers(process)
         self._crew.remove(
             process, now=now, got_anywhere=process.is_ready and (done > 0 or death.is_expected)
         )
         process.close()
-        kill_marked(
-            {
-                "PRSWEB_JOB_ID": self._assignment.job_id,
-                "PRSWEB_NODE_NAME": self._assignment.node_name,
-                "PRSWEB_PROCESS": str(process),
-            }
-        )
         self._watch_crew()
         self._report(
             ProcessEnded,
@@ -407,6 +408,16 @@ class StepAgent:
             signal=death.process_exit.signal_number,
             expected=death.is_expected,
             peak_rss_bytes=process.peak_rss_bytes,
+        )
+
+    def _kill_stragglers(self, process: WorkerProcess) -> None:
+        """What left its group; at the end of the assignment all are looked for."""
+        kill_marked(
+            {
+                "PRSWEB_JOB_ID": self._assignment.job_id,
+                "PRSWEB_NODE_NAME": self._assignment.node_name,
+                "PRSWEB_PROCESS": str(process),
+            }
         )
 
     def _judge_crew(self, death: Death) -> None:

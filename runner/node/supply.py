@@ -21,7 +21,10 @@ from runner.node.worker_process import WorkerProcess
 
 logger = logging.getLogger(__name__)
 
-GATHER_SECONDS = 0.01  # reports of several processes leave together
+# Reports of several processes leave together: those that end a lease while the
+# process works on its next one, those in the midst of a lease a little later.
+GATHER_SECONDS = 0.02
+GATHER_LONG_SECONDS = 0.04
 KEEP_SECONDS = 2.0  # an exchange at least so often: the queue may be new, or closed
 HUNGRY_SECONDS = 0.5  # between two questions without an answer; orders ring earlier
 BEHIND_SECONDS = 0.03
@@ -37,7 +40,7 @@ class Supply:
         self._exchanger = exchanger
         self._journal = journal
         self._outbox = Outbox()
-        self._outbox_since = 0.0
+        self._outbox_due = float("inf")  # when what waits must leave
         self._epoch = ""
         self._is_under_way = False
         self._quiet_until = 0.0  # nothing is asked before, unless there are reports
@@ -56,17 +59,17 @@ class Supply:
         """Journal the report and let it wait for the next exchange."""
         if is_kept:
             self._keep(report)
-        self._note_waiting(now)
         self._outbox.add_report(report)
+        self._note_waiting(now + GATHER_LONG_SECONDS)
 
     def end_lease(self, lease: HeldLease, *, now: float) -> None:
         """The process is done with the lease; what it left out goes back."""
-        self._note_waiting(now)
         self._outbox.add_settlement(settle_rest(lease))
+        self._note_waiting(now + GATHER_SECONDS)
 
     def settle(self, settlement: Settlement, *, now: float) -> None:
-        self._note_waiting(now)
         self._outbox.add_settlement(settlement)
+        self._note_waiting(now)
 
     def ring(self) -> None:
         """There is something to lease, or the queue was made anew: ask now."""
@@ -85,6 +88,7 @@ class Supply:
             return
         wants = [] if self.closed else find_wants(processes)
         exchange = self._outbox.take(wants)
+        self._outbox_due = float("inf")
         held = {lease.queue_id for one in processes for lease in one.held}
         held |= {*exchange.ended, *(one for one, _ in exchange.given_back)}
         self._is_under_way = True
@@ -103,8 +107,7 @@ class Supply:
         if is_hungry:
             due = min(due, self._quiet_until)
         if self._outbox:
-            gathered = self._outbox_since + GATHER_SECONDS
-            due = min(due, self._outbox_since if is_hungry or self.closed else gathered)
+            due = 0.0 if is_hungry or self.closed else min(due, self._outbox_due)
         return max(due, self._send_after)
 
     def take_answers(self, crew: Iterable[WorkerProcess], *, now: float) -> list[Lease]:
@@ -125,7 +128,7 @@ class Supply:
         answer, exchange = answered.answer, answered.asked.exchange
         if answer.status is ExchangeStatus.MISSING:
             self._outbox.put_back(replace(exchange, wants=()))
-            self._outbox_since = now
+            self._note_waiting(now)
             self._misses += 1
             is_early = self._misses <= FIRST_MISSES
             self._send_after = now + (MISSING_SECONDS if is_early else LONG_MISSING_SECONDS)
@@ -175,14 +178,13 @@ class Supply:
         for one, queue_id in zip(adopted.held, adopted.queue_ids, strict=True):
             one.lease.queue_id = queue_id
             if id(one.lease) not in still_held:
-                self._note_waiting(now)
                 self._outbox.add_ended(queue_id)
+                self._note_waiting(now)
 
     # -- inner -------------------------------------------------------------------
 
-    def _note_waiting(self, now: float) -> None:
-        if not self._outbox:
-            self._outbox_since = now
+    def _note_waiting(self, due: float) -> None:
+        self._outbox_due = min(self._outbox_due, due)
 
     def _keep(self, report: bytes) -> None:
         if self.is_journal_broken:

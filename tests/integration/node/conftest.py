@@ -133,6 +133,10 @@ class NodeProcess:
         assert self.process
         return self.process.pid
 
+    def ask_to_end(self) -> None:
+        assert self.process
+        self.process.terminate()
+
     def stop(self) -> None:
         if self.process is None:
             return
@@ -163,6 +167,14 @@ def marked_processes(**marks: str) -> list[psutil.Process]:
         if not is_dead and all(environment.get(name) == value for name, value in marks.items()):
             found.append(process)
     return found
+
+
+def command_line(process: psutil.Process) -> str:
+    """The command, "" for a process that has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from runner.core.messages import AssignmentEnded, CommandEnded, CommandStarted
 from runner.node.command_guard import OUT_OF_MEMORY
 from runner.node.line_times import index_path, read_line_times
+from tests.integration.node.conftest import command_line
 from tests.integration.node.waiting import wait_for
 
 
@@ -94,7 +95,7 @@ def test_a_stopped_command_leaves_nothing_however_it_hides(master, run_command, 
 
     def sleepers():
         found = node.children(recursive=True)
-        return [one for one in found if "time.sleep(99)" in " ".join(one.cmdline())]
+        return [one for one in found if "time.sleep(99)" in command_line(one)]
 
     wait_for(lambda: len(sleepers()) == 3, "three processes")
     master.order("stop", grace_seconds=0.5, reason="cancelled")
@@ -147,7 +148,7 @@ def test_when_the_node_is_killed_its_guard_stops_the_command_and_keeps_the_end(
 def test_a_killed_guard_is_no_success(master, run_command, job_processes):
     run_command("sleep", "99")
     master.wait_for_report(CommandStarted)
-    guard = next(one for one in job_processes() if "command_guard" in " ".join(one.cmdline()))
+    guard = next(one for one in job_processes() if "command_guard" in command_line(one))
 
     guard.send_signal(signal.SIGKILL)
     end = ended(master)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import psutil
 import pytest
 from celery import Celery
-from django.db import connection
 from django.utils import timezone
 
 from prsweb.jobs.models import ComputeEnvironment, Job, JobNode, Node
@@ -20,10 +21,9 @@ from prsweb.jobs.services.scheduling import join_node, make_runnable, start_job
 from runner.celery import app
 from runner.core import redis_keys
 from runner.core.messages import StampedBeat
-from runner.core.redis_keys import JobKeys
 from runner.core.redis_url import broker_url
 from runner.core.states import JobState
-from runner.orchestrator.gang import lead_gang
+from runner.orchestrator.gang import GangMaster
 from tests.integration.node.conftest import NodeProcess, marked_processes
 from tests.integration.node.waiting import wait_for
 
@@ -73,26 +73,33 @@ class Gang:
         job.refresh_from_db()
         start_job(job, rows, reason="granted")
 
-    def lead(self, job: Job) -> threading.Thread:
-        """Lead the job in a thread, as an orchestrator does."""
-        thread = threading.Thread(target=self._lead, args=(job.pk,))
-        thread.start()
-        return thread
+    def lead(self, job: Job, until: Callable[[], Any], what: str) -> None:
+        """Lead the job, as an orchestrator does, until the condition is true; then
+        give it back. In this thread: the test's database is one connection's."""
+        owned, owner = take_master_lease(job.pk)
+        master = GangMaster(owned, owner, self.nodes[0].server.client, threading.Event())
+        master.begin()
+        deadline = time.monotonic() + 40
+        while not master.look() and not until():
+            assert time.monotonic() < deadline, f"{what} did not happen"
+            master.wait()
+        release_master_lease(owned, owner)
+        job.refresh_from_db()
 
-    def _lead(self, number: int) -> None:
-        owned, owner = take_master_lease(number)
-        try:
-            lead_gang(owned, owner, self.nodes[0].server.client, threading.Event())
-        finally:
-            release_master_lease(owned, owner)
-            connection.close()
+    def finish(self, job: Job) -> Job:
+        self.lead(job, lambda: False, "the end of the attempt")
+        return job
 
     def run(self, job: Job) -> Job:
         """Grant and lead one attempt; return the job as it is then."""
         self.grant(job)
-        self.lead(job).join(60)
-        job.refresh_from_db()
-        return job
+        return self.finish(job)
+
+    def start(self, job: Job) -> None:
+        """Grant the nodes and lead until every one runs its command."""
+        self.grant(job)
+        running = ["RUNNING"] * len(self.nodes)
+        self.lead(job, lambda: [one.state for one in rows_of(job)] == running, "running nodes")
 
 
 @pytest.fixture
@@ -119,6 +126,8 @@ def gang(server, home, tmp_path, make_job, monkeypatch, settings):
         yield Gang(nodes, make_job)
     finally:
         sender.close()
+        for node in nodes:
+            node.ask_to_end()
         for node in nodes:
             node.stop()
             sys.stderr.write(node.log.read_text())
@@ -185,20 +194,21 @@ def test_a_failed_child_changes_nothing_for_the_job(gang):
 
 
 def test_a_cancelled_job_leaves_no_process_on_any_node(gang):
-    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(99)"
-    job = gang.submit([sys.executable, "-c", stubborn])
-    gang.grant(job)
-    leader = gang.lead(job)
-    wait_for(
-        lambda: [row.state for row in rows_of(job)] == ["RUNNING"] * 3, "three running nodes"
+    stubborn = (
+        "import signal, time\n"
+        "signal.signal(15, signal.SIG_IGN)\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(99)\n"
     )
+    job = gang.submit([sys.executable, "-c", stubborn])
+    gang.start(job)
+    wait_for(lambda: [log_of(gang, job, k) for k in range(3)] == ["ready\n"] * 3, "three lines")
 
     Job.objects.filter(pk=job.pk).update(
         cancel_requested_at=timezone.now(), cancel_requested_by="alice", cancel_reason="enough"
     )
-    leader.join(30)
+    gang.finish(job)
 
-    job.refresh_from_db()
     assert job.state == JobState.CANCELLED
     assert job.state_reason == 'cancelled by alice ("enough")'
     assert [row.exit_code for row in rows_of(job)] == [137] * 3
@@ -219,17 +229,12 @@ def test_a_command_that_is_not_there_could_not_be_started(gang):
 
 def test_a_lost_main_node_fails_the_attempt_and_another_follows(gang):
     job = gang.submit(["sleep", "99"], retry={"attempts": 2})
-    gang.grant(job)
-    leader = gang.lead(job)
-    wait_for(
-        lambda: [row.state for row in rows_of(job)] == ["RUNNING"] * 3, "three running nodes"
-    )
+    gang.start(job)
 
     gang.nodes[0].kill()
     gang.nodes[0].start()
-    leader.join(30)
+    gang.finish(job)
 
-    job.refresh_from_db()
     assert job.state == JobState.RUNNABLE
     assert "Host EC2 (instance i-" in job.attempts.get(number=1).reason
     assert rows_of(job)[0].state == "LOST"
@@ -240,30 +245,13 @@ def test_a_lost_main_node_fails_the_attempt_and_another_follows(gang):
 
 def test_another_master_goes_on_where_the_first_one_stopped(gang):
     job = gang.submit(["sh", "-c", f"{IS_MAIN} && {{ sleep 3; exit 5; }}; sleep 99"])
-    gang.grant(job)
-    stop = threading.Event()
-    owned, owner = take_master_lease(job.pk)
-    first = threading.Thread(
-        target=lambda: (
-            lead_gang(owned, owner, gang.nodes[0].server.client, stop),
-            connection.close(),
-        )
-    )
-    first.start()
-    wait_for(
-        lambda: [row.state for row in rows_of(job)] == ["RUNNING"] * 3, "three running nodes"
-    )
-    stop.set()
-    first.join(10)
-    release_master_lease(owned, owner)
+    gang.start(job)
+
     gang.nodes[0].server.client.flushall()
 
-    gang.lead(job).join(30)
+    gang.finish(job)
 
-    job.refresh_from_db()
     assert (job.state, job.exit_code) == (JobState.FAILED, 5)
-    assert job.take_overs == 0
-    assert JobKeys(job.job_id).reports  # named as the nodes name it
 
 
 def test_a_job_over_its_timeout_is_stopped_and_not_tried_again(gang):

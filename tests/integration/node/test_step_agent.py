@@ -22,6 +22,7 @@ from runner.core.messages import (
     WarningRaised,
 )
 from runner.core.wire_format import wire
+from tests.integration.node.conftest import command_line
 from tests.integration.node.waiting import wait_for
 
 ECHO = """
@@ -89,7 +90,7 @@ def test_a_worker_process_killed_from_outside_in_mid_run_loses_nothing(master, j
 
     master.assign()
     master.wait_for_outcomes(10)
-    next(one for one in job_processes() if "harness" in " ".join(one.cmdline())).kill()
+    next(one for one in job_processes() if "harness" in command_line(one)).kill()
     told = master.wait_for_outcomes(60)
     master.order("end")
     master.wait_for_report(AssignmentEnded)
@@ -211,9 +212,7 @@ def test_a_stop_leaves_nothing_also_not_children_that_ignore_sigterm(master, job
 
     def sleepers():
         return [
-            one
-            for one in node.children(recursive=True)
-            if "sleep(99)" in " ".join(one.cmdline())
+            one for one in node.children(recursive=True) if "sleep(99)" in command_line(one)
         ]
 
     wait_for(lambda: len(sleepers()) == 4, "the script's children")
