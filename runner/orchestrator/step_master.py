@@ -18,7 +18,7 @@ import redis
 from django.conf import settings
 
 from prsweb.jobs.models import Job
-from prsweb.jobs.services import scheduling
+from prsweb.jobs.services import participation, scheduling
 from prsweb.jobs.services.recording import Recording
 from runner.core import job_log_texts as texts
 from runner.core import outcome
@@ -112,6 +112,7 @@ class StepMaster:
         self.participants.refresh()
         names = sorted(self.participants.node_names.values())
         context.logs.make_tree(job.job_id, job.name, names)
+        participation.add_warnings(job, _repetitions(context.settings))
         is_first = not job.phase
         self._say_start(is_first, names)
         self._start_listing(is_listed=job.phase != "" and not job.is_listing)
@@ -450,6 +451,16 @@ def _tally_of(job: Job) -> Tally:
         failed_items=job.failed_items,
         results=job.result_count,
     )
+
+
+def _repetitions(step: StepSettings) -> list[str]:
+    """Return a sentence for each input whose list names paths more than once."""
+    counts = {one.name: len(one.paths) - len(set(one.paths)) for one in step.inputs}
+    return [
+        f"input {name}: {count} paths are named again; each is listed as often as it is named"
+        for name, count in counts.items()
+        if count
+    ]
 
 
 def _is_allowed(path: str) -> bool:

@@ -28,7 +28,7 @@ from runner.core.states import (
 
 ACTOR = "scheduler"
 LEASE_NAME = "scheduler"
-LEASE_SECONDS = 15
+LEASE_SECONDS = 5  # of one pass, which takes milliseconds; guards hold if it is longer
 FRESH_SECONDS = 5.0  # a node whose last beat is older is granted to nobody
 
 
