@@ -11,6 +11,7 @@ import sys
 
 
 def main() -> int:
+    os.umask(0o077)  # the database and its journal are for their owner alone
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prsweb.settings")
     import django
 
