@@ -1,8 +1,9 @@
-"""Running systems: one for all tests that leave its parts alone, one for each other test."""
+"""Running systems: one that no test may harm, and one whose parts are killed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,38 @@ import pytest
 from live_system import EXAMPLES, LiveSystem
 from step_jobs import MakeGang, MakeStep, write_gang, write_step
 
+START_AGAIN_SECONDS = 30.0
 DIGITS = EXAMPLES / "digits" / "job.yml"
+
+
+class MortalSystems:
+    """One system after the other: a new one when the last has not recovered."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = count()
+        self._current: LiveSystem | None = None
+
+    def healthy_one(self) -> LiveSystem:
+        if self._current is not None and not self._has_recovered(self._current):
+            self.stop()
+        if self._current is None:
+            root = self._folder / f"home-{next(self._numbers)}"
+            self._current = LiveSystem(root, nodes=2).__enter__()
+        return self._current
+
+    def stop(self) -> None:
+        system, self._current = self._current, None
+        if system is not None:
+            system.stop()
+
+    def _has_recovered(self, system: LiveSystem) -> bool:
+        deadline = time.monotonic() + START_AGAIN_SECONDS
+        while system.is_running() and time.monotonic() < deadline:
+            if system.is_ready():
+                return True
+            time.sleep(0.1)
+        return False
 
 
 @pytest.fixture(scope="session")
@@ -21,26 +53,17 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSystem]:
         yield running
 
 
-@pytest.fixture
-def make_system(tmp_path: Path) -> Iterator[Callable[..., LiveSystem]]:
-    """Return ``make_system(nodes=2)``: a system of the test's own, to be harmed."""
-    running: list[LiveSystem] = []
-
-    def make(**options: Any) -> LiveSystem:
-        options = {"nodes": 2} | options
-        one = LiveSystem(tmp_path / f"home-{len(running)}", **options).__enter__()
-        running.append(one)
-        return one
-
-    yield make
-    for one in running:
-        one.stop()
+@pytest.fixture(scope="session")
+def mortal_systems(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MortalSystems]:
+    systems = MortalSystems(tmp_path_factory.mktemp("mortal"))
+    yield systems
+    systems.stop()
 
 
 @pytest.fixture
-def own_system(make_system: Callable[..., LiveSystem]) -> LiveSystem:
-    """A system of two nodes of the test's own."""
-    return make_system()
+def own_system(mortal_systems: MortalSystems) -> LiveSystem:
+    """A system of two nodes whose parts a test may kill: each must come back."""
+    return mortal_systems.healthy_one()
 
 
 @pytest.fixture

@@ -107,6 +107,9 @@ class LiveSystem:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("PRSWEB_")}
         return kept | {"PRSWEB_HOME": str(self.home.root)} | self._settings
 
+    def is_running(self) -> bool:
+        return self._up is not None and self._up.poll() is None
+
     def is_ready(self) -> bool:
         assert self._up is not None
         if self._up.poll() is not None:
@@ -134,6 +137,11 @@ class LiveSystem:
                 process.kill()
             if left:
                 pytest.fail(f"left running: {left}")
+
+    def wait_for_end(self) -> int:
+        """Wait until it has ended by itself; return its exit status."""
+        assert self._up is not None
+        return self._up.wait(STOP_SECONDS)
 
     # --- commands ---
 
@@ -188,6 +196,12 @@ class LiveSystem:
             if page["next"] is None:
                 return
             after = {"after": page["next"]}
+
+    def signed_in(self) -> httpx.Client:
+        """A browser's place in the dashboard: the session of a one-time link."""
+        client = httpx.Client(base_url=self.url, follow_redirects=True, timeout=30)
+        assert client.get(self.prs_json("sign-in")["url"]).status_code == 200
+        return client
 
     def job(self, job_id: str) -> dict[str, Any]:
         return dict(self.get(f"/jobs/{job_id}"))

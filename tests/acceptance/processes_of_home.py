@@ -39,7 +39,9 @@ def part(up_pid: int, kind: str, node: str | None = None) -> psutil.Process:
     """Return the web, orchestrator, redis or node process that ``up`` started."""
     for child in psutil.Process(up_pid).children():
         command = " ".join(command_of(child))
-        is_kind = "valkey-server" in command if kind == "redis" else PART_MODULES[kind] in command
+        is_kind = (
+            "valkey-server" in command if kind == "redis" else PART_MODULES[kind] in command
+        )
         if is_kind and node in (None, environment_of(child).get("PRSWEB_NODE_NAME")):
             return child
     raise LookupError(f"up {up_pid} has no {kind} {node or ''}")

@@ -42,10 +42,14 @@ def test_the_demo_runs_three_jobs_on_real_data_and_leaves_nothing_behind(tmp_pat
     assert list((home / "run").iterdir()) == []  # no socket, no lock, no address
 
     digits, iris, ring = answer["jobs"]
-    counts = [digits[key] for key in ("mini_batches", "items", "succeeded_items", "failed_items")]
+    counts = [
+        digits[key] for key in ("mini_batches", "items", "succeeded_items", "failed_items")
+    ]
     assert counts == [90, 1797, 1797, 0]
     rows = Path(digits["output"]).read_text().splitlines()
-    assert [row.partition(": ")[0] for row in rows] == [f"digit-{n:04d}.png" for n in range(1797)]
+    assert [row.partition(": ")[0] for row in rows] == [
+        f"digit-{n:04d}.png" for n in range(1797)
+    ]
     assert all(row.partition(": ")[2] in "0123456789" for row in rows)
 
     assert [iris[key] for key in ("items", "succeeded_items", "failed_items")] == [150, 150, 0]

@@ -46,7 +46,11 @@ def test_errors_are_grouped_by_cause_the_largest_group_first(
     groups = system.prs_json("errors", faulty["id"])["items"]
 
     found = {
-        group["title"].partition(":")[0]: (group["place"], group["count"], group["mini_batches"])
+        group["title"].partition(":")[0]: (
+            group["place"],
+            group["count"],
+            group["mini_batches"],
+        )
         for group in groups
     }
     assert found == TITLES

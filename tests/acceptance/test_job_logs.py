@@ -138,9 +138,7 @@ def test_reports_have_their_columns_and_a_row_for_each_try(
     assert {row["Mini-batch Id"] for row in inits} == {"N/A"}
     assert sorted(int(row["Mini-batch Id"]) for row in tries) == list(range(90))
     assert sum(int(row["Total"]) for row in tries) == 1797
-    assert all(
-        int(row["Failed"]) == int(row["Total"]) - int(row["Succeeded"]) for row in tries
-    )
+    assert all(int(row["Failed"]) == int(row["Total"]) - int(row["Succeeded"]) for row in tries)
     assert all(re.fullmatch(r"n[1-3]/process00\d", row["Process"]) for row in rows)
     times = {row["Process Start Time"] for row in rows}
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}", time) for time in times)
@@ -250,13 +248,17 @@ def test_a_printed_word_is_found_with_node_process_and_mini_batch(
 
     hits = system.prs_json("logs", job["id"], "--search", "quokka")["items"]
 
-    assert sorted(hit["text"] for hit in hits) == [f"quokka f{n:02d}.txt" for n in range(0, 20, 2)]
+    assert sorted(hit["text"] for hit in hits) == [
+        f"quokka f{n:02d}.txt" for n in range(0, 20, 2)
+    ]
     form = r"user/stdout/n[1-3]/process00[01]\.stdout\.txt"
     assert all(re.fullmatch(form, hit["path"]) for hit in hits)
     (one,) = system.get(f"/jobs/{job['id']}/mini-batches/7")["try_list"]
     assert lines_of(system, job["id"], one) == ["quokka f14.txt"]
     shown = system.prs("logs", job["id"]).output
-    assert re.search(r"^n[1-3]/p(rocess0)?0[01] \| quokka f14\.txt$", shown, re.MULTILINE), shown
+    assert re.search(r"^n[1-3]/p(rocess0)?0[01] \| quokka f14\.txt$", shown, re.MULTILINE), (
+        shown
+    )
 
 
 def test_text_goes_to_the_file_of_its_source(system: LiveSystem, make_step: MakeStep):

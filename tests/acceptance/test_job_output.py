@@ -34,7 +34,9 @@ def test_the_result_is_found_by_page_command_and_result_file(
     assert (answer["output"], answer["rows"]) == (str(path), 20)
     assert (answer["bytes"], answer["sha256"]) == (len(content), digest)
     assert answer["files"] == [{"path": "parallel_run_step.txt", "bytes": len(content)}]
-    line = f"Output: output/parallel_run_step.txt, 20 rows, {len(content)} bytes, sha256 {digest}"
+    line = (
+        f"Output: output/parallel_run_step.txt, 20 rows, {len(content)} bytes, sha256 {digest}"
+    )
     assert line in system.log_text(job["id"], "job_result.txt").splitlines()
     raw = system.call(
         "GET", f"/jobs/{job['id']}/outputs/raw", params={"path": "parallel_run_step.txt"}
@@ -54,9 +56,7 @@ def test_the_output_can_be_downloaded(
 def test_a_header_stands_once_on_top_and_only_when_asked_for(
     system: LiveSystem, make_step: MakeStep
 ):
-    asked = system.run(
-        make_step(TABLE, arguments=["--append_row_dataframe_header", "True"])
-    )
+    asked = system.run(make_step(TABLE, arguments=["--append_row_dataframe_header", "True"]))
     silent = system.run(make_step(TABLE))
 
     lines = Path(asked["output"]).read_text().splitlines()
@@ -82,21 +82,6 @@ def test_text_output_named_csv_is_warned_of(system: LiveSystem, make_step: MakeS
     answer = system.prs_json("submit", job_file, "--dry-run")
 
     assert any("r.csv" in warning for warning in answer["warnings"])
-
-
-def test_the_separator_may_come_from_a_file_beside_the_script(
-    system: LiveSystem, make_step: MakeStep
-):
-    job_file = make_step(TABLE)
-    (job_file.parent / "code" / "parallel_run_step.settings.json").write_text(
-        '{"append_row": {"pandas.DataFrame.to_csv": {"sep": ","}}}'
-    )
-
-    job = system.run(job_file)
-
-    lines = Path(job["output"]).read_text().splitlines()
-    assert lines[:2] == ["f00 b,0", "f01 b,1"]
-    assert len(lines) == 20
 
 
 def test_a_rank_job_without_rows_has_an_empty_output(system: LiveSystem, make_step: MakeStep):

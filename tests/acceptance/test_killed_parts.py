@@ -12,10 +12,10 @@ import httpx
 import psutil
 from conftest import DIGITS
 from live_system import LiveSystem, wait_for
-from processes_of_home import part, worker_processes
+from processes_of_home import part, processes_of, worker_processes
 from step_jobs import MakeStep
 
-SLOW = "--pause_seconds 0.3"  # some seven seconds for all digits
+SLOW = "--pause_seconds 0.2"  # some five seconds for all digits
 
 
 def test_kills_of_a_worker_process_a_node_and_the_orchestrator_leave_the_output_identical(
@@ -47,7 +47,7 @@ def test_a_killed_worker_process_costs_a_try_and_no_row(
 
     job = assert_same_output(own_system, job_id, digits)
     assert job["repeated_tries"] <= 1  # none if it was killed between two mini-batches
-    assert job["top_errors"] == [] or "process" in job["top_errors"][0]["title"].lower()
+    assert job["top_errors"] == [] or "SIGKILL" in job["top_errors"][0]["title"]
 
 
 def test_a_killed_node_is_replaced_and_the_job_goes_on(
@@ -59,8 +59,7 @@ def test_a_killed_node_is_replaced_and_the_job_goes_on(
     kill_part(own_system, "node", "n1")
 
     assert_same_output(own_system, job_id, digits)
-    parts = [(one["name"], one["state"]) for one in own_system.pages(f"/jobs/{job_id}/nodes")]
-    assert ("n1", "LOST") in parts
+    assert "Node n1 lost, " in own_system.overview(job_id)
 
 
 def test_a_killed_orchestrator_is_replaced_and_the_job_goes_on(
@@ -113,8 +112,9 @@ def test_a_node_that_goes_with_all_its_processes_takes_only_what_it_held(
     assert rows == [f"f{number:02d}.txt" for number in range(100)]
     assert job["repeated_tries"] <= 2  # what its two processes had begun
     assert "Node n2 lost, " in own_system.overview(job_id)
-    events = [event["reason"] for event in own_system.pages(f"/jobs/{job_id}/events")]
-    assert any("n2" in reason and "lost" in reason for reason in events), events
+    events = own_system.pages(f"/jobs/{job_id}/events")
+    (loss,) = [event["reason"] for event in events if event["kind"] == "node_lost"]
+    assert "node n2" in loss
 
 
 def test_a_node_that_comes_back_after_it_was_given_up_doubles_nothing(
@@ -149,7 +149,8 @@ def test_a_job_that_was_accepted_is_there_after_everything_was_killed_at_once(
     with LiveSystem(home, nodes=1) as first:
         job_id = first.submit(make_step(script, node_count=1))
         os.kill(first.up_pid, signal.SIGKILL)
-        wait_for(lambda: not psutil.pid_exists(first.up_pid) or _is_gone(first), "the end of up")
+        first.wait_for_end()
+        wait_for(lambda: not processes_of(home), "the end of all that a killed up had started")
 
         with LiveSystem(home, nodes=1) as second:
             job = second.ended(job_id)
@@ -201,10 +202,3 @@ def _resume(process: psutil.Process) -> None:
         process.resume()
     except psutil.NoSuchProcess:
         return  # ended from outside, as it should be
-
-
-def _is_gone(system: LiveSystem) -> bool:
-    try:
-        return psutil.Process(system.up_pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
