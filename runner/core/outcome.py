@@ -232,29 +232,28 @@ _NEXT = {
     "no_progress": "look at the stacks and the CPU of the processes, and at logs/sys/error",
     "first_task_timeout": "look at the store of the input, or raise"
     " first_task_creation_timeout",
-    "time_limit": "./prs resubmit {job} --failed-only, with a larger time_limit",
-    "output_failed": "make the folder writable; the rows are kept:"
-    " ./prs resubmit {job} --failed-only",
+    "time_limit": "./prs resubmit {job}, with a larger time_limit",
+    "output_failed": "make the folder writable; the rows are kept: ./prs resubmit {job}",
     "output_not_writable": "make room or the folder writable; the rows are kept:"
-    " ./prs resubmit {job} --failed-only",
-    "system_error": "nothing to change in the script: ./prs resubmit {job} --failed-only",
-    "no_node_left": "see the nodes page, then ./prs resubmit {job} --failed-only",
-    "cancelled": "./prs resubmit {job} --failed-only runs the rest",
+    " ./prs resubmit {job}",
+    "system_error": "nothing to change in the script: ./prs resubmit {job}",
+    "no_node_left": "see the nodes page, then ./prs resubmit {job}",
+    "cancelled": "./prs resubmit {job} runs it again",
 }
 _NEXT_OF_DOMINANT = {
-    "run_exception": "correct {place}, then ./prs resubmit {job} --failed-only",
+    "run_exception": "correct {place}, then ./prs resubmit {job}",
     "run_timeout": "fewer items per mini-batch, fewer processes or a longer"
-    " run_invocation_timeout, then ./prs resubmit {job} --failed-only",
+    " run_invocation_timeout, then ./prs resubmit {job}",
     "wrong_return_type": "return a list, tuple, DataFrame, array or Series with one result per"
-    " item, then ./prs resubmit {job} --failed-only",
-    "missing_results": "return one result per item, then ./prs resubmit {job} --failed-only",
-    "load_failed": "look at the named file, then ./prs resubmit {job} --failed-only",
+    " item, then ./prs resubmit {job}",
+    "missing_results": "return one result per item, then ./prs resubmit {job}",
+    "load_failed": "look at the named file, then ./prs resubmit {job}",
     "out_of_memory": "fewer processes per node or smaller mini-batches, then"
-    " ./prs resubmit {job} --failed-only",
+    " ./prs resubmit {job}",
     "process_died": "fewer processes or smaller mini-batches, or correct what ended the"
-    " process, then ./prs resubmit {job} --failed-only",
-    "nodes_lost": "see the nodes page, then ./prs resubmit {job} --failed-only",
-    "init_failed": "correct {place}, then ./prs resubmit {job} --failed-only",
+    " process, then ./prs resubmit {job}",
+    "nodes_lost": "see the nodes page, then ./prs resubmit {job}",
+    "init_failed": "correct {place}, then ./prs resubmit {job}",
 }
 
 
@@ -266,5 +265,5 @@ def next_step(decision: Decision, dominant: DominantGroup | None, *, job_id: str
     text = _NEXT.get(decision.cause, "")
     if not text and dominant is not None:
         text = _NEXT_OF_DOMINANT[dominant.cause]
-    text = text or "look at the error groups, then ./prs resubmit {job} --failed-only"
+    text = text or "look at the error groups, then ./prs resubmit {job}"
     return text.format(job=job_id[:8], place=place)

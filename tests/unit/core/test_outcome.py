@@ -26,7 +26,7 @@ def test_a_threshold_names_setting_value_and_the_dominant_cause() -> None:
     )
     assert outcome.whole_cause(decision, DOMINANT) == "error_threshold / run_exception"
     assert outcome.next_step(decision, DOMINANT, job_id="7f3a0000-1") == (
-        "correct score.py:42, then ./prs resubmit 7f3a0000 --failed-only"
+        "correct score.py:42, then ./prs resubmit 7f3a0000"
     )
 
 
@@ -60,7 +60,7 @@ def test_job_result_has_its_lines_in_order() -> None:
         cause="error_threshold / run_exception",
         decided_by="master role on host-a",
         decided_at=datetime(2026, 1, 31, 9, 15, 2, tzinfo=UTC),
-        next_step="correct score.py:42, then ./prs resubmit 7f3a --failed-only",
+        next_step="correct score.py:42, then ./prs resubmit 7f3a",
         first_error=FirstError("ValueError: bad header", 17, 1, 3, "n1", "process003"),
         look_at="logs/user/error/n1/process003.txt",
         tally=TALLY,
@@ -79,7 +79,7 @@ def test_job_result_has_its_lines_in_order() -> None:
         " 17 of 18 failed tries: ValueError at score.py:42.\n"
         "Cause: error_threshold / run_exception\n"
         "Decided by: master role on host-a at 2026-01-31T09:15:02Z\n"
-        "What to do next: correct score.py:42, then ./prs resubmit 7f3a --failed-only\n"
+        "What to do next: correct score.py:42, then ./prs resubmit 7f3a\n"
         "First error: ValueError: bad header; mini-batch 17, try 1 of 3, process003 on n1\n"
         "Look at: logs/user/error/n1/process003.txt\n"
         "Mini-batches: total 276, succeeded 120, partial 0, failed 6, not run 150\n"
