@@ -12,7 +12,7 @@ RESULT = """\
 Status: Completed
 Reason: all 30 mini-batches were processed, 9 of them failed, 0 partial
 Decided by: master role on [^ ]+ at TIME
-What to do next: look at the error groups, then ./prs resubmit [0-9a-f]{8} --failed-only
+What to do next: look at the error groups, then ./prs resubmit [0-9a-f]{8}
 First error: [A-Za-z]+Error: .+; mini-batch [0-9]+, try [12] of 2, process00[0-9] on n[1-3]
 Look at: logs/user/error/n[1-3]/process00[0-9].txt
 Mini-batches: total 30, succeeded 21, partial 0, failed 9, not run 0
