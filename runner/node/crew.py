@@ -47,19 +47,13 @@ class Crew:
     def find(self, number: int) -> WorkerProcess | None:
         return next((process for process in self if process.number == number), None)
 
-    def start_due(self, now: float) -> list[WorkerProcess]:
-        """Start a process in each empty slot whose time has come; return them.
-
-        Raises CannotStartProcess; those started before it are in their slots.
-        """
-        started: list[WorkerProcess] = []
-        if not self.is_starting:
-            return started
+    def start_due(self, now: float) -> Iterator[WorkerProcess]:
+        """Start a process in each empty slot whose time has come; yield each as soon
+        as it is started. Raises CannotStartProcess and OSError."""
         for slot in self.slots:
-            if slot.process is None and slot.start_at <= now:
+            if self.is_starting and slot.process is None and slot.start_at <= now:
                 slot.process = self._start()
-                started.append(slot.process)
-        return started
+                yield slot.process
 
     def next_start_at(self) -> float | None:
         """Return when the next replacement is due, or None."""

@@ -21,6 +21,7 @@ from runner.node.process_environment import step_environment
 from runner.node.redis_link import connect
 from runner.node.resource_monitor import ResourceMonitor
 from runner.node.step_agent import StepAgent
+from runner.node.step_part import StepPart
 from runner.node.step_spec import StepSpec, read_step_spec
 from runner.node.supply import Supply
 from runner.node.this_node import ThisNode
@@ -95,12 +96,11 @@ def _supervise(node: ThisNode, launch: Launch, journal: Journal, leftovers: Left
         on_sample=wake.ring,
     )
     gpus = GpuSlots(assignment.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
-    supply = Supply(exchanger, journal)
     exchanger.start()
     orders.start()
     try:
-        agent = StepAgent(node, launch, gpus, supply, exchanger, orders, monitor, wake)
-        agent.run(leftovers)
+        part = StepPart(launch, gpus, Supply(exchanger, journal), monitor)
+        StepAgent(node, part, exchanger, orders, wake).run(leftovers)
     finally:
         orders.close()
         exchanger.close()

@@ -225,14 +225,18 @@ def test_a_stop_leaves_nothing_also_not_children_that_ignore_sigterm(master, job
 
 def test_the_end_of_the_node_stops_the_assignment_and_gives_back_what_it_held(master, node):
     master.make_job(
-        "import time\ndef run(mini_batch):\n    time.sleep(30)\n",
+        "import time\n"
+        "def run(mini_batch):\n"
+        "    open(mini_batch[0] + '.begun', 'w').close()\n"
+        "    time.sleep(30)\n",
         files=9,
         run_invocation_timeout=600,
     )
     master.make_queue(created=9)
 
     master.assign()
-    wait_for(lambda: master.client.hlen(master.keys.leases) == 2, "two leases")
+    begun = (master.folder.root / "input").glob
+    wait_for(lambda: len(list(begun("*.begun"))) == 2, "two mini-batches begun")
     node.stop()
     told = master.read()
 
@@ -443,3 +447,29 @@ def test_shutdown_is_called_and_its_failure_is_a_warning(master):
     master.wait_for_report(AssignmentEnded)
 
     assert any("too late" in one.text for one in master.told.of(WarningRaised))
+
+
+def test_an_interpreter_that_is_not_there_makes_the_node_leave_the_job(master):
+    master.make_job(ECHO, files=1, environment={"python": "/no/such/python"})
+    master.make_queue(created=1)
+
+    master.assign()
+    [refused] = master.wait_for_report(NodeRefused)
+    master.wait_for_report(AssignmentEnded)
+
+    assert refused.cause == "environment_failed"
+    assert "/no/such/python" in refused.reason
+
+
+def test_an_interpreter_that_cannot_be_executed_makes_the_node_leave_the_job(master, tmp_path):
+    broken = tmp_path / "python"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    master.make_job(ECHO, files=1, environment={"python": str(broken)})
+    master.make_queue(created=1)
+
+    master.assign()
+    [refused] = master.wait_for_report(NodeRefused)
+    master.wait_for_report(AssignmentEnded)
+
+    assert refused.cause == "environment_failed"
