@@ -6,7 +6,8 @@ from pathlib import Path
 
 import psutil
 
-PART_MODULES = {
+PART_SIGNS = {
+    "redis": "valkey-server",
     "web": "prsweb.cli.up.web",
     "orchestrator": "runner.orchestrator.main",
     "node": "runner.node.main",
@@ -39,10 +40,10 @@ def part(up_pid: int, kind: str, node: str | None = None) -> psutil.Process:
     """Return the web, orchestrator, redis or node process that ``up`` started."""
     for child in psutil.Process(up_pid).children():
         command = " ".join(command_of(child))
-        is_kind = (
-            "valkey-server" in command if kind == "redis" else PART_MODULES[kind] in command
-        )
-        if is_kind and node in (None, environment_of(child).get("PRSWEB_NODE_NAME")):
+        if PART_SIGNS[kind] in command and node in (
+            None,
+            environment_of(child).get("PRSWEB_NODE_NAME"),
+        ):
             return child
     raise LookupError(f"up {up_pid} has no {kind} {node or ''}")
 

@@ -132,7 +132,9 @@ def test_an_init_that_always_fails_ends_the_job(system: LiveSystem, make_step: M
     job = system.run(make_step(script, process_count_per_node=1))
 
     assert_failed(job, "init_failed")
-    assert "no model here" in job["reason"]
+    assert "RuntimeError at score.py:3" in job["reason"]
+    result = system.log_text(job["id"], "job_result.txt")
+    assert "\nFirst error: RuntimeError: no model here; init(), " in result
     assert job["top_errors"][0]["place"] == "score.py:3"
     assert job["progress"]["not_run"] == 10
 

@@ -39,7 +39,8 @@ def test_nodes_exchange_addresses_through_the_shared_directory(
 
 def test_each_node_has_its_own_log_and_variables(system: LiveSystem, make_gang: MakeGang):
     tell = """
-        echo "n$AWS_BATCH_JOB_NODE_INDEX of $AWS_BATCH_JOB_NUM_NODES main $AWS_BATCH_JOB_MAIN_NODE_INDEX"
+        echo "n$AWS_BATCH_JOB_NODE_INDEX of $AWS_BATCH_JOB_NUM_NODES"
+        echo "main $AWS_BATCH_JOB_MAIN_NODE_INDEX"
         echo "id $AWS_BATCH_JOB_ID"
         echo "main address ${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS-unset}"
     """
@@ -51,7 +52,8 @@ def test_each_node_has_its_own_log_and_variables(system: LiveSystem, make_gang: 
     for index in range(3):
         address = "unset" if index == 0 else main_address
         assert log_of(system, job, index).splitlines() == [
-            f"n{index} of 3 main 0",
+            f"n{index} of 3",
+            "main 0",
             f"id {job['id']}#{index}",
             f"main address {address}",
         ]
