@@ -22,6 +22,7 @@ from runner.core.messages import (
 from runner.core.redis_keys import JobKeys
 from runner.core.states import JobKind
 from runner.node.command_assignment import run_command_assignment
+from runner.node.environments import BuildStopped, EnvironmentFailed
 from runner.node.interpreter import NoInterpreter
 from runner.node.journal import Journal, JournalExists
 from runner.node.leftovers import Leftovers
@@ -110,7 +111,9 @@ def _work(node: ThisNode, assignment: Assignment, folder: JobFolder, journal: Jo
     leftovers = Leftovers(assignment)
     try:
         RUNNERS[assignment.kind](node, assignment, journal, leftovers)
-    except NoInterpreter as error:
+    except BuildStopped:
+        _tell(node, assignment, AssignmentEnded(*_head(assignment), reason="stopped"))
+    except (NoInterpreter, EnvironmentFailed) as error:
         _report_refusal(node, assignment, str(error), cause="environment_failed")
     except SpecUnreadable as error:
         _report_refusal(node, assignment, str(error), cause="system_error")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import Any
 
 from runner.core.messages import ProcessEnded
 from runner.node.deaths import Death, judge_death
 from runner.node.failed_tries import Place, pack_failed_try, read_item_count
 from runner.node.held_leases import settle_death
+from runner.node.last_words import read_from, read_tail
 from runner.node.memory_kills import count_memory_kills
 from runner.node.process_exit import ProcessExit
 from runner.node.process_tree import kill_marked
@@ -29,7 +32,7 @@ class Burials:
             self._part.count_init_failure(
                 process.number,
                 init_seconds=now - process.started_at,
-                error=death.describe_init_error(process.words()),
+                error=self._describe_init_error(process, death),
             )
         self._remove(process, death, now)
         self._judge_crew(death)
@@ -44,16 +47,32 @@ class Burials:
             memory_percent=self._part.monitor.memory_percent,
         )
 
+    def _describe_init_error(self, process: WorkerProcess, death: Death) -> dict[str, Any]:
+        error = death.describe_init_error(process.words())
+        return {**error, "traceback": self._with_last_words(process, str(error["traceback"]))}
+
+    def _with_last_words(self, process: WorkerProcess, detail: str) -> str:
+        """Add the stacks it was asked for, or the end of its standard error, where the
+        interpreter writes what it dies of."""
+        place = self._part.place
+        node, folder = place.assignment.node_name, place.folder
+        if process.expiry is not None:
+            stacks = read_from(place.user_error(process.number), process.stacks_from)
+            return f"{detail}\n\n{stacks}" if stacks else detail
+        words = read_tail(folder.descriptor_log(node, process.number, "stderr"))
+        return f"{detail}\n\nIts last lines on standard error:\n{words}" if words else detail
+
     def _settle(self, process: WorkerProcess, death: Death, now: float) -> None:
         words = process.words()
-        settlement = settle_death(process.held, words, is_try_counted=death.failure is not None)
+        failure = death.failure
+        settlement = settle_death(process.held, words, is_try_counted=failure is not None)
         process.held = []
-        if settlement.started is not None and death.failure is not None:
+        if settlement.started is not None and failure is not None:
             assignment = self._part.assignment
             block = pack_failed_try(
                 Place(assignment.number, assignment.node_index, process.number),
                 words,
-                death.failure,
+                replace(failure, detail=self._with_last_words(process, failure.detail)),
                 items=read_item_count(self._part.place.folder.manifest_index, words.mini_batch),
                 now=time.time(),
                 now_ns=time.monotonic_ns(),

@@ -46,6 +46,11 @@ class StepPlace:
         name = self.assignment.node_name
         return self.folder.status_file(name, identity.number, identity.random)
 
+    def user_error(self, number: int) -> Path:
+        """Tracebacks of one process, and its stacks when they are asked for."""
+        node, name = self.assignment.node_name, process_name(number)
+        return self.folder.user_logs / "error" / node / f"{name}.txt"
+
     def config_file(self, identity: ProcessIdentity) -> Path:
         return self.segment(identity).with_name(self.segment(identity).name + ".config")
 
@@ -75,7 +80,7 @@ def build_harness_config(place: StepPlace, identity: ProcessIdentity) -> dict[st
         "system_log": str(folder.system_log(node, identity.number)),
         "user_stdout": str(folder.user_logs / "stdout" / node / f"{name}.stdout.txt"),
         "user_stderr": str(folder.user_logs / "stderr" / node / f"{name}.stderr.txt"),
-        "user_error": str(folder.user_logs / "error" / node / f"{name}.txt"),
+        "user_error": str(place.user_error(identity.number)),
         "entry_script_log": str(
             folder.user_logs / "entry_script_log" / node / f"{name}.log.txt"
         ),

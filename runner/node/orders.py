@@ -29,6 +29,7 @@ class OrderListener(threading.Thread):
         self._key = key
         self._on_order = on_order
         self._closing = threading.Event()
+        self.is_over = threading.Event()  # an order to end or to stop has come
 
     def run(self) -> None:
         while not self._closing.is_set():
@@ -46,8 +47,11 @@ class OrderListener(threading.Thread):
 
     def _take(self, line: bytes | str) -> None:
         try:
-            self.orders.put(Order.from_json(line))
+            order = Order.from_json(line)
         except MalformedMessage as malformed:
             logger.warning("order dropped: %s", malformed)
             return
+        if order.action in ("end", "stop"):
+            self.is_over.set()
+        self.orders.put(order)
         self._on_order()

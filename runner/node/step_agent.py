@@ -19,6 +19,7 @@ from runner.core.messages import (
     ProcessStarted,
     SamplesTaken,
 )
+from runner.core.wire_format import wire
 from runner.node.burials import Burials
 from runner.node.clocks import Expiry, find_expiry, seconds_until_due
 from runner.node.exchanger import Exchanger
@@ -38,8 +39,7 @@ LOOK_SECONDS = 0.2  # the longest sleep: a signal handler only sets an event
 HAND_OVER_SECONDS = 30.0  # for the last reports; they stand in the journal too
 STOPPED_HAND_OVER_SECONDS = 2.0  # the same when the node itself is stopped
 NODE_STOP_GRACE_SECONDS = 5.0
-# Reasons of a stop at which the stacks tell what the processes hang in.
-STUCK_REASONS = ("init_stuck", "no_progress")
+STUCK_SECONDS = 30.0  # in one phase: its stacks are written before it is stopped
 
 
 class StepAgent:
@@ -224,8 +224,7 @@ class StepAgent:
             case "end":
                 self._part.end(order.reason or "all mini-batches were processed")
             case "stop":
-                if order.reason.startswith(STUCK_REASONS):
-                    self._write_stacks()
+                self._write_stacks_of_stuck()
                 self._part.stop("order", grace_seconds=order.grace_seconds, reason=order.reason)
             case _:
                 logger.warning("unknown order %r dropped", order.action)
@@ -239,10 +238,17 @@ class StepAgent:
             grace = 0.0 if is_lost else NODE_STOP_GRACE_SECONDS
             self._part.stop("lost" if is_lost else "order", grace_seconds=grace)
 
-    def _write_stacks(self) -> None:
+    def _write_stacks_of_stuck(self) -> None:
+        """What a process hangs in says why a job did not get on."""
+        now_ns, is_any = time.monotonic_ns(), False
         for process in self._crew:
-            process.ask_for_stacks()
-        time.sleep(STACKS_SECONDS)
+            words = process.words()
+            is_busy = words.phase not in (wire.PHASE_STARTING, wire.PHASE_IDLE)
+            if is_busy and now_ns - words.since_ns >= STUCK_SECONDS * 1e9:
+                process.ask_for_stacks()
+                is_any = True
+        if is_any:
+            time.sleep(STACKS_SECONDS)
 
     def _hand_over_last_reports(self) -> None:
         self._part.report(AssignmentEnded, reason=self._part.end_reason)

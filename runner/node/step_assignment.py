@@ -9,10 +9,10 @@ from pathlib import Path
 from runner.core.layout import JobFolder
 from runner.core.messages import Assignment
 from runner.core.redis_keys import JobKeys
+from runner.node.environments import Environments
 from runner.node.exchanger import Exchanger
 from runner.node.gpu_slots import GpuSlots
 from runner.node.harness_config import StepPlace
-from runner.node.interpreter import find_interpreter
 from runner.node.journal import Journal
 from runner.node.leftovers import Leftovers
 from runner.node.orders import OrderListener
@@ -36,32 +36,41 @@ from runner.node.worker_process import Launch
 
 logger = logging.getLogger(__name__)
 
+MARKS = ("PRSWEB_JOB_ID", "PRSWEB_NODE_NAME", "PRSWEB_WORK_DIR")  # how processes are found
+
 
 def run_step_assignment(
     node: ThisNode, assignment: Assignment, journal: Journal, leftovers: Leftovers
 ) -> None:
     """Run worker processes until the job ends, the node is stopped or gives up.
 
-    Raises SpecUnreadable, and OSError when the job folder cannot be written.
+    Raises SpecUnreadable, NoInterpreter, EnvironmentFailed, BuildStopped, and
+    OSError when the job folder cannot be written.
     """
-    folder = JobFolder(Path(assignment.folder))
     temporary = make_temporary_folder(node.settings)
+    wake = WakePipe()
+    control = JobKeys(assignment.job_id).control(assignment.number)
+    orders = OrderListener(node.settings.redis_url, control, on_order=wake.ring)
+    orders.start()
     try:
-        launch = _prepare(node, assignment, folder, temporary)
-        _supervise(node, launch, journal, leftovers)
+        launch = _prepare(node, assignment, temporary, orders)
+        _supervise(node, launch, journal, leftovers, orders, wake)
     finally:
+        orders.close()
+        wake.close()
         remove_temporary_folder(temporary)
 
 
 def _prepare(
-    node: ThisNode, assignment: Assignment, folder: JobFolder, temporary: Path
+    node: ThisNode, assignment: Assignment, temporary: Path, orders: OrderListener
 ) -> Launch:
+    folder = JobFolder(Path(assignment.folder))
     spec = read_step_spec(folder.spec)
     output_folder = find_output_folder(spec, folder)
     make_log_folders(folder, assignment.node_name)
     output_folder.mkdir(parents=True, exist_ok=True)
-    for name in spec.output_names:
-        (output_folder / name).mkdir(exist_ok=True)
+    for name, path in spec.outputs.items():
+        (Path(path) if path else output_folder / name).mkdir(parents=True, exist_ok=True)
     work_dir = unpack_snapshot(folder, assignment.node_name, output_folder)
     environment = step_environment(
         assignment,
@@ -74,21 +83,34 @@ def _prepare(
         own=spec.environment_variables,
     )
     place = StepPlace(assignment, spec, folder, work_dir, output_folder, node.settings.address)
-    return Launch(place, find_interpreter(spec.python, node.settings.job_python), environment)
+    environments = Environments(
+        node.settings.home.environments,
+        node.settings.job_python,
+        log=folder.logs / "sys" / "node" / assignment.node_name / "environment.txt",
+        marks={name: environment[name] for name in MARKS},
+        is_stopped=lambda: node.stop.is_set() or orders.is_over.is_set(),
+    )
+    python = environments.find_python(spec.environment(folder.snapshot))
+    return Launch(place, python, environment)
 
 
-def _supervise(node: ThisNode, launch: Launch, journal: Journal, leftovers: Leftovers) -> None:
+def _supervise(
+    node: ThisNode,
+    launch: Launch,
+    journal: Journal,
+    leftovers: Leftovers,
+    orders: OrderListener,
+    wake: WakePipe,
+) -> None:
     assignment, spec = launch.place.assignment, launch.place.spec
-    keys, url = JobKeys(assignment.job_id), node.settings.redis_url
-    wake = WakePipe()
+    keys = JobKeys(assignment.job_id)
     exchanger = Exchanger(
-        connect(url),
+        connect(node.settings.redis_url),
         keys,
         assignment.number,
         live_key=keys.live(assignment.node_name),
         on_answer=wake.ring,
     )
-    orders = OrderListener(url, keys.control(assignment.number), on_order=wake.ring)
     monitor = ResourceMonitor(
         sample_seconds=spec.sample_seconds,
         file_seconds=spec.monitor_seconds,
@@ -97,16 +119,13 @@ def _supervise(node: ThisNode, launch: Launch, journal: Journal, leftovers: Left
     )
     gpus = GpuSlots(assignment.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
     exchanger.start()
-    orders.start()
     try:
         part = StepPart(launch, gpus, Supply(exchanger, journal), monitor)
         StepAgent(node, part, exchanger, orders, wake).run(leftovers)
     finally:
-        orders.close()
         exchanger.close()
         monitor.close()
         exchanger.join(timeout=10.0)
-        wake.close()
 
 
 def find_output_folder(spec: StepSpec, folder: JobFolder) -> Path:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.node.environments import Wanted
+
 # Settings that a script sees in sys.argv, in this order, spelled as on Azure.
 SEEN_SETTINGS: tuple[tuple[str, str], ...] = (
     ("--mini_batch_size", "mini_batch_size"),
@@ -84,11 +86,16 @@ class StepSpec:
     def environment_variables(self) -> Mapping[str, str]:
         return dict(self._value("environment_variables", {}))
 
-    @property
-    def python(self) -> str | None:
-        """The interpreter asked for, a path or a version; None: the node's own."""
-        python = self._value("environment", {}).get("python")
-        return str(python) if python else None
+    def environment(self, folder: Path) -> Wanted:
+        """Return the Python environment asked for; ``folder`` is where a relative
+        requirements file lies."""
+        given = self._value("environment", {})
+        python, seconds = given.get("python"), given.get("build_timeout")
+        return Wanted(
+            python=str(python) if python else None,
+            requirements=_requirements(given, folder),
+            build_seconds=1800.0 if seconds is None else float(seconds),
+        )
 
     @property
     def arguments(self) -> list[str]:
@@ -110,8 +117,10 @@ class StepSpec:
         return dict(self._value("output", {}))
 
     @property
-    def output_names(self) -> list[str]:
-        return list(self._value("outputs", {}))
+    def outputs(self) -> Mapping[str, str | None]:
+        """Name -> path of a named output; None: below the output folder."""
+        given = self._value("outputs", {})
+        return {name: (value or {}).get("path") for name, value in given.items()}
 
     @property
     def inputs(self) -> list[Mapping[str, Any]]:
@@ -136,6 +145,17 @@ class StepSpec:
     @property
     def script_sees_settings(self) -> bool:
         return bool(self._value("script_sees_settings", True))
+
+
+def _requirements(given: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
+    lines = [str(one) for one in given.get("requirements") or ()]
+    if given.get("requirements_file"):
+        path = folder / str(given["requirements_file"])
+        try:
+            lines += path.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise SpecUnreadable(f"environment.requirements_file: {error}") from None
+    return tuple(line.strip() for line in lines if line.strip())
 
 
 def read_members(path: Path) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ from runner.node.harness_config import (
     write_harness_config,
 )
 from runner.node.held_leases import HeldLease
+from runner.node.last_words import size_of
 from runner.node.lease_sizing import LeasePace
 from runner.node.process_exit import ProcessExit
 from runner.node.process_tree import signal_group
@@ -64,6 +65,7 @@ class WorkerProcess:
         self.number = identity.number
         self.gpu = identity.gpu
         self.segment = launch.place.segment(identity)
+        self._user_error = launch.place.user_error(identity.number)
         self.started_at = time.monotonic()
         self.held: list[HeldLease] = []  # oldest first
         self.pace = LeasePace()
@@ -73,6 +75,7 @@ class WorkerProcess:
         self.is_asked_to_end = False
         self.is_gone_well = False  # shutdown() is over
         self.expiry: Expiry | None = None  # the limit it was killed for
+        self.stacks_from = 0  # where its stacks begin in its file of errors
         self.kill_at: float | None = None  # monotonic
         self.is_killed = False  # by us
         self.is_closed = False
@@ -149,6 +152,7 @@ class WorkerProcess:
         self._tell("end\n")
 
     def ask_for_stacks(self) -> None:
+        self.stacks_from = size_of(self._user_error)
         self._signal(STACKS_SIGNAL)
 
     def stop(self, *, grace_seconds: float, now: float) -> None:
