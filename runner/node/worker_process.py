@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 
@@ -100,6 +101,7 @@ class WorkerProcess:
             str(control_read),
             str(report_write),
         ]
+        note_launch(launch.place, self.number, " ".join(argv))
         try:
             self._process = _spawn(
                 argv,
@@ -110,7 +112,9 @@ class WorkerProcess:
             )
         except OSError as error:
             self.close()
-            raise CannotStartProcess(f"{launch.python}: {error.strerror}") from None
+            reason = f"{launch.python}: {error.strerror}"
+            note_launch(launch.place, self.number, f"cannot start: {reason}")
+            raise CannotStartProcess(reason) from None
         finally:
             os.close(control_read)
             os.close(report_write)
@@ -205,6 +209,16 @@ class WorkerProcess:
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, number)
+
+
+def note_launch(place: StepPlace, number: int, text: str) -> None:
+    """Add a line to the job's driver log, which all its nodes and its master share."""
+    at = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "")
+    line = f"{at} node {place.assignment.node_name} {process_name(number)}: {text}\n"
+    with suppress(OSError):
+        place.folder.driver_log.parent.mkdir(parents=True, exist_ok=True)
+        with place.folder.driver_log.open("ab") as file:
+            file.write(line.encode("utf-8", "backslashreplace"))
 
 
 def _own_environment(
