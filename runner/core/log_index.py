@@ -115,6 +115,13 @@ class LogFile:
         lines = tuple(_decode(head[:limit]) for head, _ in found)
         return LineRange(first, lines, total, self.size_bytes, tuple(cut))
 
+    def line_at(self, offset: int) -> int:
+        """Return the number of the line that holds the byte at ``offset``, from 0."""
+        block = min(offset // BLOCK_BYTES, len(self._ends))
+        ends_before = self._ends[block - 1] if block else 0
+        start = block * BLOCK_BYTES
+        return ends_before + self._read(start, offset - start).count(b"\n") + 1
+
     def search(
         self,
         text: str,

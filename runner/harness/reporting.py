@@ -39,6 +39,7 @@ class Reporter:
         self._lock = threading.Lock()
         self._tries: deque[tuple[bytes, bytes, dict | None]] = deque()  # record, rows, error
         self._columns: deque[tuple[int, list[str] | None]] = deque()
+        self._printed: deque[bytes] = deque()
         self._lease_id = 0
         self._since_ns = 0  # when the oldest thing not handed over came; 0: nothing is kept
         self._is_thread_awake = False
@@ -72,6 +73,10 @@ class Reporter:
     def note_columns(self, offset: int, columns: list[str] | None) -> None:
         """The rows from ``offset`` of the segment on have these columns."""
         self._columns.append((offset, columns))
+
+    def note_printed(self, record: bytes) -> None:
+        """Keep where stands what a try has printed."""
+        self._printed.append(record)
 
     def hand_over(self) -> None:
         """Hand over what is kept; the lease goes on."""
@@ -123,6 +128,8 @@ class Reporter:
         rows = b"".join([one[1] for one in tries])
         if rows:
             self._or_leave(self.segment.append, rows)
+        if self._printed:
+            self._or_leave(self.segment.append_printed, b"".join(take_all(self._printed)))
         self.log.flush()
         if tries or kind == wire.FRAME_LEASE_DONE:
             records = [one[0] for one in tries]

@@ -1,4 +1,4 @@
-"""The process's own file of result rows, and the columns noted beside it."""
+"""The process's own file of result rows, and what is noted beside it."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ class Segment:
         try:
             with open(path, "a", encoding="utf-8") as file:
                 file.write("".join(lines))
+        except OSError as error:
+            raise SegmentNotWritable("{}: {}".format(path, error)) from error
+
+    def append_printed(self, records: bytes) -> None:
+        """Note where in the logs stands what tries have printed, see wire."""
+        path = self.path + wire.PRINTED_SUFFIX
+        try:
+            with open(path, "ab") as file:
+                file.write(records)
         except OSError as error:
             raise SegmentNotWritable("{}: {}".format(path, error)) from error
 

@@ -138,6 +138,8 @@ class TryRunner:
         succeeded = items if self._is_rank_mode or count > items else count
         if count > succeeded or self._rows.warning or loader.warnings:
             self._warn(index, items, count, loader.warnings)
+        if (self._stdout_file.end, self._stderr_file.end) != printed:
+            self._note_printed(index, try_number, printed)
         outcome = wire.OUTCOME_SUCCEEDED if succeeded == items else wire.OUTCOME_PARTIAL
         counts = (outcome, wire.RUN_DONE, items, succeeded, count)
         return self._keep(index, try_number, counts, rows, (picked, loaded, ran))
@@ -200,6 +202,11 @@ class TryRunner:
         self._free_since_ns = now
         return is_due
 
+    def _note_printed(self, index: int, try_number: int, since: tuple[int, int]) -> None:
+        out, err = self._stdout_file.end, self._stderr_file.end
+        record = wire.PRINTED_RECORD.pack(index, try_number, since[0], out, since[1], err)
+        self._reporter.note_printed(record)
+
     def _note_columns(self) -> None:
         self._columns = self._rows.columns
         self._reporter.note_columns(self._offset, self._columns)
@@ -240,6 +247,7 @@ class TryRunner:
             )
         else:
             told = self._errors.describe(error, kind, index, try_number, printed, note)
+        self._note_printed(index, try_number, printed)
         self._is_out_of_memory = status == wire.OUT_OF_MEMORY
         counts = (wire.OUTCOME_TRY_FAILED, status, items, 0, 0)
         loaded = loaded or now

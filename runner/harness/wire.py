@@ -126,6 +126,12 @@ ERROR_KINDS = (
 # it is null, have none. No row in a segment is a header: assembly writes it, once.
 COLUMNS_SUFFIX = ".columns"
 
+# --- printed ----------------------------------------------------------------------
+# "<segment>.printed": one PRINTED_RECORD per try that wrote to sys.stdout or sys.stderr:
+# index, try, and from and to of both, in bytes of the process's files below logs/user.
+PRINTED_RECORD = struct.Struct("<IIQQQQ")
+PRINTED_SUFFIX = ".printed"
+
 # --- status file ----------------------------------------------------------------
 # 64 bytes, mapped by process and agent: 8 aligned 64-bit words, so a word is
 # never seen half written. The time is written before the phase: a reader may

@@ -182,12 +182,12 @@ class LiveSystem:
             method, f"{self.url}/api/v1{path}", headers=headers, timeout=30, **options
         )
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         answer = self.call("GET", path, params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def pages(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, path: str, /, **query: Any) -> Iterator[dict[str, Any]]:
         """Give every item of a list, page after page."""
         after: dict[str, Any] = {}
         while True:

@@ -10,6 +10,7 @@ from prsweb.jobs.selectors.jobs import job_folder
 from prsweb.jobs.selectors.logs import NoSuchLog, opened_log
 from prsweb.jobs.selectors.tries import TryView
 from runner.core.layout import JobFolder
+from runner.core.printed_ranges import ByteRange, find_printed
 
 # All tries of a mini-batch together; what is not found by then is left out.
 LOOK_SECONDS = 1.0
@@ -27,7 +28,8 @@ class LogPlace:
 def try_log_places(
     job: Job, index: int, tries: tuple[TryView, ...]
 ) -> dict[int, list[LogPlace]]:
-    """Return by the number of each try where its traceback and its system lines are."""
+    """Return by the number of each try where its traceback, what it printed and its
+    system lines are."""
     deadline = time.monotonic() + LOOK_SECONDS
     return {
         one.number: _places(job, index, one, deadline)
@@ -42,9 +44,38 @@ def _places(job: Job, index: int, one: TryView, deadline: float) -> list[LogPlac
     places = [
         # A traceback goes on to the head of the next one.
         _find(job, _error_log(folder, one), f"|{name}|", "|mini-batch ", deadline, ends_at=-1),
+        *_printed(job, index, one),
         _find(job, _system_log(folder, one), f"|picked {name} ", f"|done {name}:", deadline),
     ]
     return [place for place in places if place is not None]
+
+
+def _printed(job: Job, index: int, one: TryView) -> list[LogPlace | None]:
+    """Return the lines that the try wrote to sys.stdout and sys.stderr."""
+    folder = job_folder(job)
+    ranges = find_printed(
+        folder.segments,
+        node=one.node,
+        process=one.process,
+        index=index,
+        try_number=one.number,
+    )
+    if ranges is None:
+        return []
+    return [
+        _lines(job, _stream_log(folder, one, "stdout"), ranges.stdout),
+        _lines(job, _stream_log(folder, one, "stderr"), ranges.stderr),
+    ]
+
+
+def _lines(job: Job, path: str, found: ByteRange | None) -> LogPlace | None:
+    if found is None:
+        return None
+    try:
+        with opened_log(job, path) as log:
+            return LogPlace(path, log.line_at(found.start), log.line_at(found.end - 1))
+    except NoSuchLog:
+        return None
 
 
 def _find(
@@ -74,6 +105,11 @@ def _find(
 
 def _error_log(folder: JobFolder, one: TryView) -> str:
     path = folder.user_logs / "error" / one.node / f"{one.process}.txt"
+    return str(path.relative_to(folder.logs))
+
+
+def _stream_log(folder: JobFolder, one: TryView, stream: str) -> str:
+    path = folder.user_logs / stream / one.node / f"{one.process}.{stream}.txt"
     return str(path.relative_to(folder.logs))
 
 

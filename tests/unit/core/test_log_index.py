@@ -183,3 +183,15 @@ def test_a_search_stops_at_its_limit_and_goes_on_without_a_gap(log):
         rest = opened.search("x", from_line=first.searched_to_line + 1)
 
     assert [hit.line for hit in first.hits + rest.hits] == list(range(1, 11))
+
+
+def test_the_line_of_a_byte_is_found_in_any_block(log):
+    text = b"".join(b"%d\n" % number for number in range(1, 30_000))
+    assert len(text) > 2 * BLOCK_BYTES
+    log.write_bytes(text)
+
+    with open_log(log.parent, log.name) as opened:
+        for line in (1, 2, 9_999, 20_000, 29_999):
+            start = text.index(b"\n%d\n" % line) + 1 if line > 1 else 0
+            assert opened.line_at(start) == line
+            assert opened.line_at(start + len(str(line))) == line  # its line end

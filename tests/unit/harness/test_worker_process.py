@@ -696,3 +696,22 @@ def test_all_of_it_runs_with_python_3_8(make_process: Make) -> None:
     assert "Python 3.8" in process.text("sys.txt")
     assert process.text("entry.log.txt").endswith("|score.py:3|made\n")
     assert process.exit_code() == 0
+
+
+def test_what_a_try_printed_is_noted_beside_the_segment(make_process: Make) -> None:
+    process = make_process(
+        "import sys\n"
+        "def run(mini_batch, context):\n"
+        "    if context.minibatch_index == 1:\n"
+        "        print('one')\n"
+        "    if context.minibatch_index == 2:\n"
+        "        print('error', file=sys.stderr)\n"
+        "        raise ValueError('two')\n"
+        "    return mini_batch\n"
+    )
+    process.write_files(["/d/0"], ["/d/1"], ["/d/2"])
+    process.start()
+
+    process.lease(0, 3, try_number=2)
+
+    assert process.printed() == [(1, 2, 0, 4, 0, 0), (2, 2, 4, 4, 0, 6)]

@@ -256,6 +256,11 @@ class WorkerProcess:
         path = Path(self.config["segment"] + wire.COLUMNS_SUFFIX)
         return [json.loads(line) for line in path.read_text().splitlines()]
 
+    def printed(self) -> list[tuple[int, ...]]:
+        """The notes on what tries have printed."""
+        path = Path(self.config["segment"] + wire.PRINTED_SUFFIX)
+        return list(wire.PRINTED_RECORD.iter_unpack(path.read_bytes()))
+
     def words(self) -> list[int]:
         """The status words; the phase word is returned whole."""
         path = Path(self.config["status_file"])
