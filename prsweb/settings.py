@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from prsweb.paths import CHECKOUT, prsweb_home
+from prsweb.static_version import tree_version
 
 PRSWEB_HOME = prsweb_home()
 PRSWEB_REDIS_URL = os.environ.get("PRSWEB_REDIS_URL", "redis://127.0.0.1:6379/0")
@@ -72,7 +73,8 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "prsweb.static_files.VersionedStaticMiddleware",
+    "prsweb.dashboard.packing.PageGZipMiddleware",
     "prsweb.dashboard.security.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -137,10 +139,11 @@ LANGUAGES = [
 ]
 LOCALE_PATHS = [CHECKOUT / "locale"]
 
-STATIC_URL = "/static/"
+STATIC_URL = f"/static/{tree_version(CHECKOUT / 'static')}/"
 STATICFILES_DIRS = [CHECKOUT / "static"]
 STATIC_ROOT = PRSWEB_HOME.root / "cache" / "static"
 SERVESTATIC_USE_FINDERS = True
+SERVESTATIC_ALLOW_ALL_ORIGINS = False
 SERVESTATIC_AUTOREFRESH = False
 
 LOGGING = {

@@ -8,7 +8,8 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 from prsweb.accounts.models import User
 from prsweb.jobs.models import Job
@@ -39,3 +40,17 @@ def with_job(
         return view(request, job, *args, **kwargs)
 
     return login_required(found)
+
+
+def signed_in_for_data(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """Answer 401 where a page would be led to the sign-in form: a script asks."""
+
+    @wraps(view)
+    def found(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return HttpResponse(status=401)
+        return view(request, *args, **kwargs)
+
+    return found

@@ -52,4 +52,5 @@ urlpatterns = [
     path("events/" + JOB, streams.job_stream, name="job-stream"),
     path("events/jobs/", streams.jobs_stream, name="jobs-stream"),
     path("f/nodes/", nodes.nodes_fragment, name="nodes-fragment"),
+    path("f/nodes/<str:name>/", nodes.node_fragment, name="node-fragment"),
 ]

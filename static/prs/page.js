@@ -1,6 +1,10 @@
-// Entry of every page: starts what the page needs.
-import {startLive} from "./live.js";
-import {startKeys} from "./keys.js";
+// Every page: live updates, keys, forms. Without scripts pages still read and send.
+import { startForms } from "./forms.js";
+import { startKeys } from "./keys.js";
+import { startLive } from "./live.js";
+import { startTimes } from "./time.js";
 
 startLive();
 startKeys();
+startForms();
+startTimes();

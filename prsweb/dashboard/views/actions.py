@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from prsweb.accounts.permissions import NotAllowed, actor_of
@@ -16,15 +18,18 @@ from prsweb.jobs.services.cancellation import CannotCancel, cancel_job
 from prsweb.jobs.services.nodes import CannotDrain, drain_node, undrain_node
 
 DEFAULT_REASON = "cancelled from the job page"
+REASON_CHARACTERS = 1024
 
 
 @require_POST
 @with_job
 def cancel(request: HttpRequest, job: Job) -> HttpResponse:
-    reason = request.POST.get("reason", "").strip() or DEFAULT_REASON
+    reason = request.POST.get("reason", "").strip()[:REASON_CHARACTERS] or DEFAULT_REASON
     try:
         cancel_job(job=job, actor=actor_of(request), reason=reason)
-    except (CannotCancel, NotAllowed) as refused:
+    except NotAllowed as refused:
+        return _refused(request, str(refused))
+    except CannotCancel as refused:
         messages.error(request, str(refused))
     return redirect("job-overview", job.uuid)
 
@@ -32,25 +37,26 @@ def cancel(request: HttpRequest, job: Job) -> HttpResponse:
 @require_POST
 @login_required
 def drain(request: HttpRequest, name: str) -> HttpResponse:
-    try:
-        drain_node(node=_node(name), actor=actor_of(request))
-    except (CannotDrain, NotAllowed) as refused:
-        messages.error(request, str(refused))
-    return redirect("node", name)
+    return _change_node(request, name, drain_node)
 
 
 @require_POST
 @login_required
 def undrain(request: HttpRequest, name: str) -> HttpResponse:
+    return _change_node(request, name, undrain_node)
+
+
+def _change_node(request: HttpRequest, name: str, service: Callable[..., Node]) -> HttpResponse:
     try:
-        undrain_node(node=_node(name), actor=actor_of(request))
-    except (CannotDrain, NotAllowed) as refused:
+        service(node=get_node(name), actor=actor_of(request))
+    except NoSuchNode as missing:
+        raise Http404(str(missing)) from None
+    except NotAllowed as refused:
+        return _refused(request, str(refused))
+    except CannotDrain as refused:
         messages.error(request, str(refused))
     return redirect("node", name)
 
 
-def _node(name: str) -> Node:
-    try:
-        return get_node(name)
-    except NoSuchNode as missing:
-        raise Http404(str(missing)) from None
+def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
+    return render(request, "403.html", {"sentence": sentence}, status=403)

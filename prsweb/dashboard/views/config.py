@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,23 +12,33 @@ from django.views.decorators.http import require_GET
 
 from prsweb.dashboard.access import viewer, with_job
 from prsweb.dashboard.job_frame import job_page
+from prsweb.dashboard.masking import masked
+from prsweb.dashboard.setting_fields import setting_fields, value_text
 from prsweb.jobs.models import Job
 from prsweb.jobs.selectors.jobs import visible_jobs
 
 
 @dataclass(frozen=True)
 class ConfigRow:
-    key: str
+    path: str
     value: str
-    source: str  # "set here", "default", "changed from …"
+    is_set: bool  # by the submitter, not a default
+    old: str | None  # of the job it was resubmitted from, where it differs
+    help_text: str
 
 
 @require_GET
 @with_job
 def config(request: HttpRequest, job: Job) -> HttpResponse:
+    rows = config_rows(job)
     context = {
-        "rows": config_rows(job),
-        "as_yaml": yaml.safe_dump(job.spec, sort_keys=False, allow_unicode=True),
+        "set_rows": [row for row in rows if row.is_set or row.old is not None],
+        "default_rows": [row for row in rows if not row.is_set and row.old is None],
+        "as_yaml": yaml.safe_dump(
+            masked({key: value for key, value in job.spec.items() if key != "bindings"}),
+            sort_keys=False,
+            allow_unicode=True,
+        ),
     }
     return job_page(request, job, "config", "dashboard/config.html", context)
 
@@ -36,26 +46,40 @@ def config(request: HttpRequest, job: Job) -> HttpResponse:
 @require_GET
 @with_job
 def history(request: HttpRequest, job: Job) -> HttpResponse:
+    again = visible_jobs(viewer(request)).filter(resubmitted_from=job).order_by("-number")
     context = {
         "attempts": job.attempts.order_by("number"),
-        "resubmissions": visible_jobs(viewer(request)).filter(resubmitted_from=job)[:100],
+        "resubmissions": again[:100],
+        "changes": [change_row(change) for change in job.changes],
     }
     return job_page(request, job, "history", "dashboard/history.html", context)
 
 
 def config_rows(job: Job) -> list[ConfigRow]:
-    """Return every key of the frozen specification, and where its value came from."""
-    given = {str(path).split(".")[0].split("[")[0] for path in job.given_keys}
-    changed = {change["path"]: change for change in job.changes}
-    rows = []
-    for key, value in job.spec.items():
-        if key in changed:
-            source = f"changed, was {_text(changed[key]['old'])}"
-        else:
-            source = "set here" if key in given else "default"
-        rows.append(ConfigRow(key, _text(value), source))
-    return rows
+    """Return every value of the frozen specification, and where it came from."""
+    given = {str(path) for path in job.given_keys}
+    old = {change["path"]: change_row(change)["old"] for change in job.changes}
+    return [
+        ConfigRow(
+            path=one.path,
+            value=one.text,
+            is_set=any(_holds(path, one.path) or _holds(one.path, path) for path in given),
+            old=old.get(one.path),
+            help_text=one.key.help_text,
+        )
+        for one in setting_fields(job.kind, masked(job.spec))
+    ]
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def change_row(change: Mapping[str, Any]) -> dict[str, str]:
+    path = str(change["path"])
+    name = path.rpartition(".")[2]
+    return {
+        "path": path,
+        "old": value_text(masked(change["old"], name), ""),
+        "new": value_text(masked(change["new"], name), ""),
+    }
+
+
+def _holds(outer: str, inner: str) -> bool:
+    return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))

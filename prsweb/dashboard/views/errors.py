@@ -25,5 +25,5 @@ def group(request: HttpRequest, job: Job, fingerprint: str) -> HttpResponse:
         found = error_group(job, fingerprint)
     except NoSuchErrorGroup as missing:
         raise Http404(str(missing)) from None
-    context = {"group": found, "log": error_place(job, found)}
-    return job_page(request, job, "errors", "dashboard/error.html", context)
+    context = {"group": found, "place": error_place(job, found)}
+    return job_page(request, job, "error", "dashboard/error.html", context)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from prsweb.accounts.models import Role
+from prsweb.accounts.permissions import actor_of
 from prsweb.dashboard.access import viewer
-from prsweb.dashboard.job_rows import job_row
-from prsweb.dashboard.streams import current_position
-from prsweb.jobs.filters import JobFilter, tolerant
-from prsweb.jobs.selectors.jobs import job_counts, job_list, visible_jobs
-from prsweb.jobs.selectors.node_counts import node_counts
-from runner.core.redis_keys import ALL_EVENTS
+from prsweb.dashboard.job_rows import ListMoment, counters, job_row
+from prsweb.dashboard.paging import asked_page
+from prsweb.jobs.filters import JobFilter
+from prsweb.jobs.selectors.jobs import job_list, visible_jobs
 
 STATE_CHOICES = ("waiting", "running", "succeeded", "failed", "cancelled")
+AGE_CHOICES = (("24h", "Last 24 hours"), ("7d", "Last 7 days"), ("30d", "Last 30 days"))
 
 
 @require_GET
@@ -36,22 +35,21 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 def job_list_page(request: HttpRequest) -> HttpResponse:
     user = viewer(request)
-    position = current_position(ALL_EVENTS)
-    wanted, left_out = tolerant(JobFilter, request.GET.dict())
-    page = job_list(user, wanted)
+    moment = ListMoment.now()
+    asked = asked_page(JobFilter, request.GET.dict(), lambda wanted: job_list(user, wanted))
+    wanted, page = asked.filter, asked.page
     rows = [job_row(job) for job in page.jobs]
-    stream = {"at": position, "rows": ",".join(row.job.job_id for row in rows)}
     context = {
         "section": "jobs",
-        "filter": wanted,
-        "left_out": left_out,
+        **asked.context(),
         "rows": rows,
-        "counts": job_counts(user, failed_since=timezone.now() - timedelta(hours=24)),
-        "nodes": node_counts(user),
+        **counters(user),
         "state_choices": STATE_CHOICES,
+        "age_choices": AGE_CHOICES,
         "next_query": urlencode(wanted.query(after=page.next)) if page.next else "",
         "first_query": urlencode(wanted.query(after=None)) if wanted.after else None,
-        "has_any": bool(rows) or visible_jobs(user).exists(),
-        "stream_url": f"{reverse('jobs-stream')}?{urlencode(stream)}",
+        "all_count": 0 if rows else visible_jobs(user).count(),
+        "may_submit": actor_of(request).reaches(Role.SUBMITTER),
+        "stream_url": f"{reverse('jobs-stream')}?{urlencode(moment.stream_query(rows))}",
     }
     return render(request, "dashboard/jobs.html", context)

@@ -1,136 +1,116 @@
-"""Submitting a job: a job file pasted or uploaded, or an earlier job with changes."""
+"""Submitting a job from a job file, and a changed one from an earlier job."""
 
 from __future__ import annotations
 
-import secrets
+import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import BinaryIO, cast
 
 from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from prsweb.accounts.models import Role
-from prsweb.accounts.permissions import NotAllowed, actor_of
+from prsweb.accounts.permissions import NotAllowed, actor_of, require_role
 from prsweb.dashboard.access import viewer
-from prsweb.dashboard.resubmit_form import FormField, changed_values, form_fields
+from prsweb.dashboard.views.resubmission import resubmission
 from prsweb.jobs.models import Job
 from prsweb.jobs.selectors.jobs import NoSuchJob, get_job
-from prsweb.jobs.services.resubmission import CannotResubmit, check_resubmission, resubmit_job
-from prsweb.jobs.services.submission import InvalidJob, Submission, check_job, submit_job
+from prsweb.jobs.services.snapshot import SourceArchive, SourceTooLarge
+from prsweb.jobs.services.submission import (
+    InvalidJob,
+    JobCheck,
+    Submission,
+    check_job,
+    submit_job,
+)
 from runner.core.problems import InvalidSpec, Problem
-from runner.core.specs import changed_fields, load_job_file
+from runner.core.specs import load_job_file
 
-MOST_FILE_BYTES = 4 * 1024 * 1024
+FILE_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Check:
-    """What the form's values would become."""
+class NewJobForm:
+    """What stands in the form."""
 
-    problems: tuple[Problem, ...]
-    warnings: tuple[str, ...]
-    changes: tuple[dict[str, Any], ...]
+    text: str
+    is_private: bool
+    once: str  # one-time key: sent twice, it still makes one job
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> NewJobForm:
+        once = request.POST.get("once", "") or uuid.uuid4().hex
+        return cls(_job_text(request), request.POST.get("private") == "on", once[:64])
 
 
 @require_http_methods(["GET", "POST"])
 @login_required
 def new_job(request: HttpRequest) -> HttpResponse:
-    if request.GET.get("from"):
-        return _resubmit(request, request.GET["from"])
-    return _submit(request)
-
-
-def _submit(request: HttpRequest) -> HttpResponse:
-    context: dict[str, Any] = {
-        "section": "jobs",
-        "may_submit": actor_of(request).reaches(Role.SUBMITTER),
-        "one_time_key": secrets.token_hex(16),
-        "text": "",
-    }
-    if request.method == "POST":
-        text = _given_text(request)
-        context["text"] = text
-        try:
-            submission = Submission(
-                raw_spec=load_job_file(text), idempotency_key=_one_time_key(request)
-            )
-            if "submit" in request.POST:
-                job = submit_job(submission=submission, actor=actor_of(request))
-                return redirect("job-overview", job.uuid)
-            context["check"] = check_job(submission=submission, actor=actor_of(request))
-        except (InvalidJob, InvalidSpec) as invalid:
-            context["problems"] = invalid.problems
-        except NotAllowed as refused:
-            context["problems"] = [Problem("", str(refused))]
-    status = 422 if context.get("problems") else 200
-    return render(request, "dashboard/submit.html", context, status=status)
-
-
-def _given_text(request: HttpRequest) -> str:
-    """Return the uploaded file's text, else what was pasted."""
-    upload = request.FILES.get("file")
-    if upload is not None:
-        return upload.read(MOST_FILE_BYTES + 1).decode("utf-8", "replace")
-    return request.POST.get("text", "")
-
-
-def _resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
+    """The form; with ``?from=ID`` the one that changes an earlier job."""
     try:
-        job = get_job(viewer(request), job_id)
+        require_role(actor_of(request), Role.SUBMITTER, "submit a job")
+        if earlier := request.GET.get("from"):
+            return resubmission(request, _job(request, earlier))
+        return _from_file(request)
+    except NotAllowed as refused:
+        return render(request, "403.html", {"sentence": str(refused)}, status=403)
+
+
+def _from_file(request: HttpRequest) -> HttpResponse:
+    form = NewJobForm.of(request)
+    if request.method == "GET":
+        return _page(request, form, None)
+    try:
+        submission = _submission(request, form)
+        if request.POST.get("action") == "submit":
+            job = submit_job(submission=submission, actor=actor_of(request))
+            return redirect("job-overview", job.uuid)
+        check = check_job(submission=submission, actor=actor_of(request))
+    except (InvalidSpec, InvalidJob) as invalid:
+        check = JobCheck(None, (), tuple(invalid.problems))
+    except SourceTooLarge as error:
+        check = JobCheck(None, (), (Problem("source", str(error)),))
+    return _page(request, form, check)
+
+
+def _page(request: HttpRequest, form: NewJobForm, check: JobCheck | None) -> HttpResponse:
+    context = {"section": "jobs", "form": form, "check": check}
+    status = 422 if check is not None and check.problems else 200
+    return render(request, "dashboard/job_new.html", context, status=status)
+
+
+def _submission(request: HttpRequest, form: NewJobForm) -> Submission:
+    """Return what the form brings. Raises InvalidSpec for text that is no job file."""
+    if not form.text.strip():
+        raise InvalidSpec([Problem("", "paste a job file, or choose one")])
+    return Submission(
+        raw_spec=load_job_file(form.text),
+        private=form.is_private,
+        source=_archive(request),
+        idempotency_key=f"form-{form.once}",
+    )
+
+
+def _job_text(request: HttpRequest) -> str:
+    """The chosen file wins over the text that was pasted."""
+    file = request.FILES.get("file")
+    if isinstance(file, UploadedFile):
+        return file.read(FILE_BYTES + 1).decode("utf-8", "replace")
+    return request.POST.get("text", "").replace("\r\n", "\n")
+
+
+def _archive(request: HttpRequest) -> SourceArchive | None:
+    file = request.FILES.get("source")
+    if not isinstance(file, UploadedFile) or file.file is None:
+        return None
+    return SourceArchive(cast(BinaryIO, file.file), file.name or "source")
+
+
+def _job(request: HttpRequest, job_id: str) -> Job:
+    try:
+        return get_job(viewer(request), job_id)
     except NoSuchJob as missing:
         raise Http404(str(missing)) from None
-    fields = form_fields(job.spec, request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {
-        "section": "jobs",
-        "old": job,
-        "one_time_key": request.POST.get("one_time_key") or secrets.token_hex(16),
-    }
-    if request.method == "POST":
-        values = changed_values(job.spec, fields)
-        if "submit" in request.POST:
-            try:
-                new = resubmit_job(
-                    job=job,
-                    actor=actor_of(request),
-                    set_values=values,
-                    idempotency_key=_one_time_key(request),
-                )
-                return redirect("job-overview", new.uuid)
-            except InvalidJob as invalid:
-                context["check"] = Check(invalid.problems, (), ())
-            except (CannotResubmit, NotAllowed) as refused:
-                context["check"] = Check((Problem("", str(refused)),), (), ())
-        else:
-            context["check"] = _checked(job, request, values)
-    fields = _with_problems(fields, context.get("check"))
-    context["offered"] = [field for field in fields if field.is_offered]
-    context["others"] = [field for field in fields if not field.is_offered]
-    has_problems = bool(context.get("check") and context["check"].problems)
-    context["others_open"] = any(f.problem or f.is_changed for f in context["others"])
-    status = 422 if has_problems else 200
-    return render(request, "dashboard/resubmit.html", context, status=status)
-
-
-def _checked(job: Job, request: HttpRequest, values: dict[str, Any]) -> Check:
-    """Return what these values would make; the difference is of what would really run."""
-    try:
-        found = check_resubmission(job=job, actor=actor_of(request), set_values=values)
-    except (CannotResubmit, NotAllowed) as refused:
-        return Check((Problem("", str(refused)),), (), ())
-    changes = changed_fields(job.spec, found.spec) if found.spec else []
-    shown = tuple(change.to_dict() for change in changes if change.path != "bindings")
-    return Check(found.problems, found.warnings, shown)
-
-
-def _with_problems(fields: list[FormField], check: Check | None) -> list[FormField]:
-    if check is None:
-        return fields
-    by_key = {problem.path.split(".")[0].split("[")[0]: problem for problem in check.problems}
-    return [field.with_problem(by_key.get(field.path.split(".")[0])) for field in fields]
-
-
-def _one_time_key(request: HttpRequest) -> str | None:
-    """A double click or a reload sends the same key, and makes one job."""
-    return request.POST.get("one_time_key", "")[:64] or None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prsweb.accounts.models import User
-from prsweb.jobs.selectors.nodes import node_views
+from prsweb.jobs.selectors.nodes import NodeView, node_views
 from runner.core.states import NodeState
 
 
@@ -17,9 +18,17 @@ class NodeCounts:
     drained: int  # and draining
     free: int
 
+    @property
+    def all(self) -> int:
+        return self.online + self.late + self.lost + self.drained
+
 
 def node_counts(user: User) -> NodeCounts:
-    views = node_views(user)
+    return counts_of(node_views(user))
+
+
+def counts_of(views: Iterable[NodeView]) -> NodeCounts:
+    views = list(views)
     states = [view.state for view in views]
     return NodeCounts(
         online=states.count(NodeState.ONLINE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from runner.core.layout import JobFolder
 
@@ -10,18 +11,24 @@ LINES = 5
 TAIL_BYTES = 4096
 
 
-def last_overview_lines(folder: JobFolder, *, count: int = LINES) -> list[str]:
-    """Return the last lines of the newest overview, oldest first; none before it exists."""
+@dataclass(frozen=True)
+class OverviewLog:
+    path: str  # below logs/
+    lines: tuple[str, ...]  # the last ones, oldest first
+
+
+def last_overview_lines(folder: JobFolder, *, count: int = LINES) -> OverviewLog | None:
+    """Return the last lines of the newest overview; None before it exists."""
     newest = max(folder.logs.glob("job_progress_overview.2*.txt"), default=None)
     if newest is None:
-        return []
+        return None
     try:
         with newest.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - TAIL_BYTES))
             tail = file.read().decode("utf-8", "replace")
     except OSError:
-        return []
+        return None
     lines = tail.splitlines()
     whole = lines[1:] if size > TAIL_BYTES else lines
-    return whole[-count:]
+    return OverviewLog(newest.name, tuple(whole[-count:]))
