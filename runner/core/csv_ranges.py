@@ -158,7 +158,10 @@ class _Window:
         """Return the records of the first ``end`` bytes; blank lines are none."""
         content = self._bytes[self._at : self._at + end]
         if self._has_quotes and QUOTE in content:
-            content = b"q".join(content.split(QUOTE)[::2])  # what stands outside quotes
+            parts = content.split(QUOTE)
+            content = b"q".join(parts[::2])  # what stands outside quotes
+            if len(parts) % 2 == 0:
+                content += b"q"  # a quote that nothing closes: its rest is a record too
         count = content.count(LINE_FEED) + (not content.endswith(LINE_FEED) and content != b"")
         if content[:1] in b"\r\n" or b"\n\n" in content or b"\n\r\n" in content:
             return sum(1 for line in content.split(LINE_FEED) if line.strip(b"\r"))

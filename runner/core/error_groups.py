@@ -18,6 +18,8 @@ from runner.harness import wire
 VERSION = "v1"
 LAST_FRAMES = 3  # of an error outside the job's code
 TITLE_CHARS = 300
+# Errors that we raise ourselves: their message says everything, their type nothing.
+OUR_TYPES = ("_prs_harness.", "runner.harness.")
 
 _TOKENS = (
     (re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""), "<text>"),
@@ -63,6 +65,8 @@ class CaughtError:
     def title(self) -> str:
         first_line = self.message.strip().split("\n", 1)[0]
         name = self.types[0] if self.types else ""
+        if name.startswith(OUR_TYPES) and first_line:
+            name = ""
         return ": ".join(part for part in (name, first_line) if part)[:TITLE_CHARS]
 
     @property

@@ -27,9 +27,12 @@ class TableRange:
     path: str
     start: int
     end: int
+    is_whole: bool = False  # the file cannot be cut: it is read as one
 
     def to_entry(self) -> bytes:
         members = {"path": self.path, "start": self.start, "end": self.end}
+        if self.is_whole:
+            members["whole"] = True
         return json.dumps(members, separators=(",", ":")).encode()
 
 

@@ -30,8 +30,9 @@ from runner.core.deadlines import Expired
 from runner.core.error_groups import cause_of_group
 from runner.core.thresholds import Exceeded, Tally
 
-# Kinds of groups whose title is an exception's type and message.
-KINDS_WITH_STACK = frozenset({"exception", "init_failed", "import_failed", "input_unreadable"})
+# Kinds of groups whose title is an exception's type and message; the place says the rest.
+# An unreadable input has no place: its message names the file.
+KINDS_WITH_STACK = frozenset({"exception", "init_failed", "import_failed"})
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,16 @@ class Tally:
         """Whether every mini-batch there will be has its outcome."""
         return not self.is_listing and self.ended >= self.created
 
+    def items_in_all(self, listed: int) -> int:
+        """Return the items of the job, of which ``listed`` were counted by listing.
+
+        A table may turn out to have more or fewer rows when it is loaded (a line of
+        blanks, text of unknown length); what was loaded counts, so that succeeded and
+        failed items add up in the end.
+        """
+        loaded = self.succeeded_items + self.failed_items
+        return loaded if self.is_complete and self.ended else max(listed, loaded)
+
 
 @dataclass(frozen=True)
 class Exceeded:

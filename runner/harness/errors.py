@@ -69,7 +69,7 @@ class ErrorBook:
         if same in self._seen:
             told["digest"], first = self._seen[same]
             told["same_as"] = told["digest"]
-            text = "{}: {} (as for {})".format(told["types"][0], message, first)
+            text = "{}: {} (as for {})".format(told["types"][0], _shorten(message), first)
         else:
             told["digest"] = _digest(same)
             if len(self._seen) < MOST_KINDS:
@@ -77,7 +77,7 @@ class ErrorBook:
             told["frames"] = self._frames(error)
             full = user_traceback(error)
             told["traceback"] = full[-LONGEST_TRACEBACK:]
-            text = full + (note and note + "\n") + _child_output(error)
+            text = _shorten(full) + (note and note + "\n") + _child_output(error)
         self._write(where, text)
         return told
 
@@ -111,7 +111,10 @@ class ErrorBook:
         """Whether the file lies in the copy of the user's code."""
         known = self._is_user_file.get(filename)
         if known is None:
-            known = os.path.realpath(filename).startswith(self._work_dir)
+            # "<string>" and names of compiled modules are no paths
+            known = os.path.isabs(filename) and os.path.realpath(filename).startswith(
+                self._work_dir
+            )
             self._is_user_file[filename] = known
         return known
 
@@ -220,6 +223,15 @@ def _message(error: BaseException) -> str:
         return str(error)
     except Exception:  # their own __str__ may fail too
         return "<message cannot be read>"
+
+
+def _shorten(text: str) -> str:
+    """Return ``text`` with its middle left out where it is longer than a log should hold."""
+    left_out = len(text) - 2 * LONGEST_TRACEBACK
+    if left_out <= 0:
+        return text
+    middle = "\n… {:,} characters left out …\n".format(left_out)
+    return text[:LONGEST_TRACEBACK] + middle + text[-LONGEST_TRACEBACK:]
 
 
 def _where(index: int, try_number: int | None) -> str:

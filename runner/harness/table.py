@@ -13,6 +13,7 @@ import os
 from .manifest import Manifest
 
 SAMPLE_ROWS = 1000
+PIECE_ROWS = 50  # of the sample, where a fault is looked for
 PIECE_BYTES = 64 * 1024
 DTYPES = {"int": "int64", "float": "float64", "bool": "bool", "string": "str"}
 FITTING_KINDS = {"int64": "iu", "float64": "iuf", "bool": "b"}
@@ -30,6 +31,10 @@ class TableOptionInvalid(ValueError):
     """A table option that this harness does not read."""
 
 
+class TableUnreadable(ValueError):
+    """No rows can be made of what stands in the file; says where, and what the reader said."""
+
+
 class TableRange:
     """Where the rows of one mini-batch stand."""
 
@@ -38,6 +43,7 @@ class TableRange:
         self.path: str = raw["path"]
         self.start: int = raw["start"]
         self.end: int = raw["end"]
+        self.is_whole: bool = raw.get("whole", False)
 
     def __str__(self) -> str:
         return "bytes {} to {} of {}".format(self.start, self.end, self.path)
@@ -55,6 +61,7 @@ class TableReader:
         self._number = input_number
         self._manifest = manifest
         self._header = options.get("header", "every_file")
+        self._encoding: str = options.get("encoding") or "utf-8"
         self._dtypes: dict[str, str] | None = None  # not decided yet
         self._dates: list[str] = []
         self._first_path = ""
@@ -72,12 +79,23 @@ class TableReader:
         """Return the rows in ``where``, maybe none, with a fresh index from 0.
 
         ``warnings`` then names the columns whose values do not fit the input's types.
-        Raises what pandas and the system raise.
+        Raises TableUnreadable, and OSError that names the file.
         """
+        try:
+            return self._read(where, index)
+        except (MemoryError, TableOptionInvalid):
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) and error.filename:
+                raise
+            kind = type(error).__name__
+            raise TableUnreadable("{}: {}: {}".format(where, kind, error)) from None
+
+    def _read(self, where: TableRange, index: int):  # type: ignore[no-untyped-def]
         self.warnings = []
         if self._dtypes is None:
             self._decide_types(index)
-        source = self._use(where.path)
+        source = self._use(where.path, where.is_whole)
         data = self._bytes(source, where)
         frame = self._parse(data, source) if data else self._pandas.DataFrame()
         columns = self._options.get("columns")
@@ -87,19 +105,19 @@ class TableReader:
             frame = frame.assign(**{self._options["path_column"]: where.path})
         return frame
 
-    def _use(self, path: str) -> _Source:
+    def _use(self, path: str, is_whole: bool) -> _Source:
         source = self._source
         if source is None or path != source.path:
             self._source = None
             if source is not None:
                 source.close()
-            source = self._source = _Source(path)
+            source = self._source = _Source(path, self._encoding, is_whole)
         return source
 
     def _bytes(self, source: _Source, where: TableRange) -> bytes:
         first = source.header_end() if self._has_header(where.path) else 0
         start, end = max(where.start, first), where.end
-        if source.is_compressed:
+        if where.is_whole:
             end = source.size
         elif not self._options.get("quoted_newlines", True):
             start = source.line_start(start, first)
@@ -123,15 +141,20 @@ class TableReader:
     def _parse(self, data: bytes, source: _Source):  # type: ignore[no-untyped-def]
         if self._format(source.path) == "jsonl":
             frame = self._pandas.read_json(
-                io.BytesIO(data), lines=True, convert_dates=False, precise_float=True
+                io.BytesIO(data),
+                lines=True,
+                convert_dates=False,
+                precise_float=True,
+                encoding=source.encoding,
             )
             return self._fit(frame)
         header = b""
         if self._header == "every_file":
             header = source.header()
         elif self._header == "first_file":
-            header = self._first_header()
+            header = self._first_header(source.encoding)
         options = self._csv_options(source.path)
+        options["encoding"] = source.encoding
         if self._header == "none":
             options["names"] = self._numbered_names(data, options)
         options["parse_dates"] = [name for name in self._dates if self._is_kept(name)]
@@ -151,7 +174,7 @@ class TableReader:
         is_tabs = self._format(path) == "tsv"
         return {
             "sep": self._options.get("delimiter") or ("\t" if is_tabs else ","),
-            "encoding": self._options.get("encoding") or "utf-8",
+            "encoding": self._encoding,
             "header": None if self._header == "none" else 0,
             "index_col": False,
             "low_memory": False,  # else a column's type may change within the mini-batch
@@ -172,9 +195,10 @@ class TableReader:
         )
         return ["Column{}".format(number + 1) for number in range(len(first.columns))]
 
-    def _first_header(self) -> bytes:
+    def _first_header(self, encoding: str) -> bytes:
+        """Return it in ``encoding``: the first file may be one that is read as a whole."""
         if self._kept_header is None:
-            first = _Source(self._first_path)
+            first = _Source(self._first_path, self._encoding, encoding != self._encoding)
             self._kept_header = first.header()
             first.close()
         return self._kept_header
@@ -185,28 +209,44 @@ class TableReader:
         entry = self._manifest.read_first_of_input(self._number, index)
         self._first_path = TableRange(entry).path
         given = types if isinstance(types, dict) else {}
-        self._dtypes = {}
+        dtypes: dict[str, str] = {}
         if types != "mixed":
             sample = self._sample()
             for name in sample.columns:
                 kind = "str" if types == "string" else _dtype_of(sample[name])
                 if kind:
-                    self._dtypes[name] = kind
+                    dtypes[name] = kind
+        self._dates = [name for name, kind in given.items() if kind == "datetime"]
         for name, kind in given.items():
-            self._dtypes.pop(name, None)
-            if kind == "datetime":
-                self._dates.append(name)
-            else:
-                self._dtypes[name] = DTYPES[kind]
+            dtypes.pop(name, None)
+            if kind != "datetime":
+                dtypes[name] = DTYPES[kind]
+        self._dtypes = dtypes  # last: a process whose sample failed decides once more
 
     def _sample(self):  # type: ignore[no-untyped-def]
+        """Return the first rows; of a file that cannot be read so far, those before the
+        fault, so that only the mini-batch that has it fails."""
+        try:
+            return self._first_rows(SAMPLE_ROWS)
+        except (ValueError, EOFError):
+            pieces = self._first_rows(SAMPLE_ROWS, PIECE_ROWS)
+            rows = list(_until_fault(pieces))
+            return self._pandas.concat(rows) if rows else self._pandas.DataFrame()
+
+    def _first_rows(self, count: int, piece: int | None = None):  # type: ignore[no-untyped-def]
         path = self._first_path
         if self._format(path) == "jsonl":
             return self._pandas.read_json(
-                path, lines=True, nrows=SAMPLE_ROWS, convert_dates=False
+                path,
+                lines=True,
+                nrows=count,
+                chunksize=piece,
+                convert_dates=False,
+                encoding=self._encoding,
             )
-        sample = self._pandas.read_csv(path, nrows=SAMPLE_ROWS, **self._csv_options(path))
-        if self._header == "none":
+        options = self._csv_options(path)
+        sample = self._pandas.read_csv(path, nrows=count, chunksize=piece, **options)
+        if piece is None and self._header == "none":
             sample.columns = ["Column{}".format(at + 1) for at in range(len(sample.columns))]
         return sample
 
@@ -234,21 +274,32 @@ class TableReader:
 
 
 class _Source:
-    """One file of a table, as bytes; compressed text is unpacked whole."""
+    """One file of a table, as bytes; compressed text is unpacked whole, and text whose
+    bytes tell no line ends (``is_whole``, as UTF-16 is) is made UTF-8."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, encoding: str, is_whole: bool) -> None:
         self.path = path
+        self.encoding = encoding  # of the bytes that ``read`` gives
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._unpacked: bytes | None = None
         self._header_end = -1
         opener = OPENERS.get(os.path.splitext(path)[1].lower())
-        self.is_compressed = opener is not None
-        if opener is not None:
-            with open(self._descriptor, "rb", closefd=False) as file:
-                self._unpacked = importlib.import_module(opener).decompress(file.read())
-            self.size = len(self._unpacked)
-        else:
+        if opener is None and not is_whole:
             self.size = os.fstat(self._descriptor).st_size
+            return
+        try:
+            with open(self._descriptor, "rb", closefd=False) as file:
+                content = file.read()
+            if opener is not None:
+                content = importlib.import_module(opener).decompress(content)
+            if is_whole:
+                self.encoding = "utf-8"
+                content = content.decode(encoding).encode("utf-8", "surrogatepass")
+        except BaseException:
+            self.close()
+            raise
+        self._unpacked = content
+        self.size = len(content)
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -300,6 +351,14 @@ class _Source:
                 return at + found + 1
             at += len(data)
         return self.size
+
+
+def _until_fault(pieces):  # type: ignore[no-untyped-def]
+    """Yield the pieces of rows up to the first that cannot be read."""
+    try:
+        yield from pieces
+    except (ValueError, EOFError):
+        return
 
 
 def _dtype_of(column) -> str:  # type: ignore[no-untyped-def]

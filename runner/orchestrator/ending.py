@@ -228,7 +228,7 @@ def _close_logs(
         first_error=first_error,
         look_at=first_error.log if first_error else "",
         tally=tally,
-        items=max(master.progress.items, tally.succeeded_items + tally.failed_items),
+        items=tally.items_in_all(master.progress.items),
         tries=count_tries(job.pk),
         repeated=master.recorder.repeated,
         output=_output_facts(master, output),

@@ -43,8 +43,10 @@ def _list_one(path: bytes, is_allowed: Callable[[str], bool]) -> Iterator[bytes]
     absolute = os.path.abspath(path)
     if os.path.isdir(absolute):
         yield from _Walk(is_allowed).walk(absolute)
-    elif os.path.lexists(absolute):
+    elif _is_item(absolute):
         yield absolute
+    elif os.path.exists(absolute):
+        raise InputUnreadable(os.fsdecode(absolute), "is neither a file nor a folder")
     elif not GLOB_MARKS.isdisjoint(path):
         yield from _list_glob(absolute, is_allowed)
     else:
@@ -142,7 +144,7 @@ class _Walk:
             with os.scandir(folder) as entries:
                 names = [
                     self._special_name(entry)
-                    if entry.is_symlink() or entry.is_dir()
+                    if entry.is_symlink() or not entry.is_file()
                     else entry.name
                     for entry in entries
                     if entry.name[0] != DOT
@@ -157,14 +159,22 @@ class _Walk:
         return names, has_folders
 
     def _special_name(self, entry: os.DirEntry[bytes]) -> bytes:
-        """Return the name of a folder or a link, LEFT_OUT for one not to be followed."""
+        """Return the name of what is no plain file; LEFT_OUT for a link not to be
+        followed, and for a pipe, socket or device, which who reads it waits for."""
         self._has_special = True
         if entry.is_symlink() and not self._may_follow(entry.path):
             return LEFT_OUT
-        return entry.name + SLASH if entry.is_dir() else entry.name
+        if entry.is_dir():
+            return entry.name + SLASH
+        return entry.name if _is_item(entry.path) else LEFT_OUT
 
     def _may_follow(self, path: bytes) -> bool:
         return self._is_allowed(os.path.realpath(os.fsdecode(path)))
+
+
+def _is_item(path: bytes) -> bool:
+    """Return whether there is a file. A link to nothing counts: reading it tells the user."""
+    return os.path.isfile(path) or (os.path.islink(path) and not os.path.exists(path))
 
 
 def _is_below(path: str, folder: str) -> bool:

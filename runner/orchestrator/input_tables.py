@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,9 +14,14 @@ from runner.core.manifest import TableRange
 from runner.core.partition import TableSize
 from runner.orchestrator.input_files import InputUnreadable
 
-COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})
+COMPRESSED = frozenset({".gz", ".bz2", ".xz"})
 JSON_LINES = frozenset({".jsonl", ".ndjson", ".json"})
-WHOLE_FILES = frozenset({".parquet"})
+NOT_READ_YET = {
+    ".parquet": "Parquet tables cannot be read yet; csv, tsv and jsonl can",
+    ".zst": "text packed by zstd cannot be read yet; .gz, .bz2 and .xz can",
+}
+# Codecs that write ASCII as ASCII, and yet use its bytes within other characters.
+_SHIFTING = ("iso2022", "hz", "utf-7")
 
 
 class CutRange(NamedTuple):
@@ -34,11 +40,14 @@ def cut_tables(
 def _cut_file(
     path: str, options: Mapping[str, Any], size: TableSize, *, is_first: bool
 ) -> Iterator[CutRange]:
+    extension = os.path.splitext(path)[1].lower()
+    if extension in NOT_READ_YET:
+        raise InputUnreadable(path, NOT_READ_YET[extension])
     try:
-        if _is_whole(path, options):
+        if extension in COMPRESSED or not is_cut_by_bytes(options.get("encoding")):
             length = Path(path).stat().st_size
             if length:
-                yield CutRange(TableRange(path, 0, length), None)
+                yield CutRange(TableRange(path, 0, length, is_whole=True), None)
             return
         is_lines = _is_json_lines(path, options)
         header = options.get("header") or "every_file"
@@ -75,10 +84,17 @@ def _cut_unscanned(path: str, size_bytes: int, *, has_header: bool) -> Iterator[
         yield CutRange(TableRange(path, begin, end), None)
 
 
-def _is_whole(path: str, options: Mapping[str, Any]) -> bool:
-    extension = os.path.splitext(path)[1].lower()
-    is_parquet = (options.get("format") or "") == "parquet" or extension in WHOLE_FILES
-    return is_parquet or extension in COMPRESSED
+def is_cut_by_bytes(encoding: str | None) -> bool:
+    """Return whether the bytes of line end and quote mean nothing else in ``encoding``,
+    so that a text in it can be cut without decoding it. UTF-16 is one that cannot."""
+    if not encoding:
+        return True
+    try:
+        codec = codecs.lookup(encoding)
+        marks = '\n"\r'.encode(encoding).removeprefix(codecs.BOM_UTF8)
+    except (LookupError, UnicodeError):
+        return True  # whoever reads it says so
+    return marks == b'\n"\r' and not codec.name.startswith(_SHIFTING)
 
 
 def _is_json_lines(path: str, options: Mapping[str, Any]) -> bool:

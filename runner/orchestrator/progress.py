@@ -151,7 +151,7 @@ class Progress:
         retrying = len(self._recorder.retrying - busy)
         return {
             "mini_batches_created": tally.created,
-            "items_created": max(self.items, tally.succeeded_items + tally.failed_items),
+            "items_created": tally.items_in_all(self.items),
             "is_listing": tally.is_listing,
             "running_count": running,
             "retrying_count": min(retrying, left - running),
@@ -184,7 +184,7 @@ class Progress:
         logs.overview(
             texts.progress(
                 tally,
-                items=max(self.items, tally.succeeded_items + tally.failed_items),
+                items=tally.items_in_all(self.items),
                 seconds=seconds,
                 remaining=remaining,
                 repeated=self._recorder.repeated,

@@ -409,8 +409,8 @@ class StepMaster:
         return decide_by_nodes(self) or decide_by_clocks(self)
 
     def _completed(self, tally: Tally) -> Decision:
-        items = max(self.progress.items, tally.succeeded_items + tally.failed_items)
-        if not tally.created:
+        items = tally.items_in_all(self.progress.items)
+        if not items:
             return outcome.no_input(self._shown_input())
         if is_nothing_succeeded(self.context.settings.limits, tally):
             return outcome.nothing_succeeded(tally, items=items)

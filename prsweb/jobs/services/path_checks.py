@@ -149,7 +149,7 @@ def _first_below(folder: Path) -> Path | None:
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
-            if not name.startswith("."):
+            if not name.startswith(".") and (Path(parent) / name).is_file():
                 return Path(parent) / name
         if time.monotonic() > deadline:
             return None

@@ -80,3 +80,20 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_what_this_version_cannot_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputUnreadable, match="s3://bucket/x"):
         list(list_files(["s3://bucket/x"], is_allowed=lambda _: True))
+
+
+def test_pipes_and_sockets_are_no_items(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+
+    assert listed(tmp_path, "") == ["a.txt"]
+    with pytest.raises(InputUnreadable, match="is neither a file nor a folder"):
+        listed(tmp_path, "pipe")
+
+
+def test_a_link_to_nothing_is_an_item_so_that_its_reader_says_so(tmp_path: Path) -> None:
+    (tmp_path / "broken").symlink_to(tmp_path / "gone")
+
+    assert listed(tmp_path, "") == ["broken"]
+    assert listed(tmp_path, "broken") == ["broken"]

@@ -4,7 +4,11 @@ import gzip
 import os
 from pathlib import Path
 
+import pytest
+
+from runner.core.manifest import TableRange
 from runner.core.partition import TableSize
+from runner.orchestrator.input_files import InputUnreadable
 from runner.orchestrator.input_tables import CutRange, cut_tables
 
 
@@ -68,3 +72,33 @@ def test_a_file_with_a_header_only_adds_nothing(tmp_path: Path) -> None:
     file.write_text("x,y\n")
 
     assert cut([file], TableSize(byte_count=10)) == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le", "iso-2022-jp", "utf-7", "cp037"])
+def test_text_whose_bytes_tell_no_line_ends_is_one_mini_batch(
+    tmp_path: Path, encoding: str
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes("a,b\n1,2\n3,4\n".encode(encoding))
+
+    (one,) = cut([file], TableSize(row_count=1), encoding=encoding)
+
+    assert one.record_count is None
+    assert one.range == TableRange(str(file), 0, file.stat().st_size, is_whole=True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "shift_jis", "gb18030"])
+def test_text_with_plain_line_ends_is_cut(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes("a,b\n1,2\n3,4\n".encode(encoding))
+
+    assert len(cut([file], TableSize(row_count=1), encoding=encoding)) == 2
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv.zst"])
+def test_what_is_not_read_yet_is_said_before_anything_runs(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(b"PAR1")
+
+    with pytest.raises(InputUnreadable, match="cannot be read yet"):
+        cut([file], TableSize(row_count=1))

@@ -100,3 +100,15 @@ def test_a_record_larger_than_the_size_stands_alone() -> None:
 
 def test_windows_cover_the_file_without_a_look_at_it() -> None:
     assert list(cut_windows(25, 10, start=3)) == [(3, 13), (13, 23), (23, 25)]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_what_an_unclosed_quote_begins_is_a_record_too(end: bytes) -> None:
+    data = b"a,b\n1,2\n" + b'"3,4\n5,6' + end
+
+    ranges = cut(data, TableSize(byte_count=4), header=True)
+
+    assert [(one.start, one.end, one.record_count) for one in ranges] == [
+        (4, 8, 1),
+        (8, len(data), 1),
+    ]

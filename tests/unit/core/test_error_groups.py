@@ -123,3 +123,9 @@ def test_a_strange_error_is_read_as_an_empty_one() -> None:
     strange = CaughtError.from_wire({"types": None, "frames": [["too", "short"]]})
 
     assert group_try(wire.RUN_EXCEPTION, strange).title
+
+
+def test_an_error_of_ours_is_told_by_its_message_alone() -> None:
+    told = error("score.py has no function run()", types=["_prs_harness.script.ScriptInvalid"])
+
+    assert told.title == "score.py has no function run()"

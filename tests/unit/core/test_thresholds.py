@@ -82,3 +82,12 @@ def test_nothing_succeeded_is_seen_at_the_end_only(tally: Tally, expected: bool)
 
 def test_summary_only_may_succeed_without_an_item() -> None:
     assert not is_nothing_succeeded(Limits(is_summary_only=True), Tally(created=1, partial=1))
+
+
+def test_the_items_of_a_job_are_those_loaded_once_every_mini_batch_has_ended() -> None:
+    underway = Tally(created=2, succeeded=1, succeeded_items=1)
+    complete = Tally(created=2, succeeded=1, failed=1, succeeded_items=1, failed_items=3)
+
+    assert underway.items_in_all(10) == 10
+    assert complete.items_in_all(10) == 4
+    assert Tally().items_in_all(0) == 0

@@ -231,3 +231,33 @@ def test_the_context_holds_the_rows_of_a_table(make_process: Make) -> None:
     process.lease(0)
 
     assert lines(process) == ["<1 rows: a, b>"]
+
+
+def test_a_file_in_utf_16_is_read_whole(make_process: Make) -> None:
+    process = make_process(SHOW)
+    path = process.folder / "people.csv"
+    path.write_bytes("a,b\n1,ਊ\n2,é\n".encode("utf-16"))
+    process.write_table((path, 0, path.stat().st_size), encoding="utf-16", is_whole=True)
+    process.start()
+
+    block = process.lease(0)
+
+    assert [record.items for record in block.records] == [2]
+    assert lines(process) == ["[1, 'ਊ']", "[2, 'é']"]
+
+
+def test_a_fault_in_the_first_rows_fails_only_its_own_mini_batch(make_process: Make) -> None:
+    process = make_process(SHOW_TYPES)
+    rows = "1,2\n" * 100
+    path = write(process, "a,b\n" + rows + '"3,4\n' + rows)
+    process.write_table((path, 404, 809), (path, 4, 404))
+    process.start()
+
+    failed = process.lease(0)
+    passed = process.lease(1)
+
+    (error,) = failed.errors
+    assert error["message"].startswith(f"bytes 404 to 809 of {path}: ParserError: ")
+    assert error["frames"] == []
+    assert [record.succeeded for record in passed.records] == [100]
+    assert set(lines(process)) == {"['int64', 'int64']"}

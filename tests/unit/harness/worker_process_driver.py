@@ -125,11 +125,15 @@ class WorkerProcess:
             [(os.fsencode("\0".join(paths)), len(paths)) for paths in mini_batches]
         )
 
-    def write_table(self, *ranges: tuple[Path, int, int], **options: Any) -> None:
+    def write_table(
+        self, *ranges: tuple[Path, int, int], is_whole: bool = False, **options: Any
+    ) -> None:
         """Make the manifest of ranges of bytes, row counts not known."""
         self.config["inputs"] = [{"name": "people", "kind": "table", "table": options}]
         entries = [
-            json.dumps({"path": str(path), "start": start, "end": end}).encode()
+            json.dumps(
+                {"path": str(path), "start": start, "end": end, "whole": is_whole}
+            ).encode()
             for path, start, end in ranges
         ]
         self.write_mini_batches([(entry, wire.UNKNOWN_ITEMS) for entry in entries])
