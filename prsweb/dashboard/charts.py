@@ -36,7 +36,7 @@ def series_figure(samples: Samples) -> str:
         meta={"left_out": samples.left_out, "bucket_seconds": samples.bucket_seconds},
     )
     if samples.unit in BYTE_UNITS:
-        figure.update_yaxes(tickformat=".3~s")
+        figure.update_yaxes(tickformat=".3~s", ticksuffix="B")
     return str(figure.to_json(validate=False))
 
 
@@ -48,7 +48,7 @@ def _line(number: int, series: Series, unit: str) -> go.Scatter:
         customdata=list(series.max),
         name=_name(series),
         mode="lines+markers" if len(series.at) < MARKERS_BELOW else "lines",
-        marker={"size": 4},
+        marker={"size": 5},
         line={
             "color": COLOURS[number % len(COLOURS)],
             "width": 1.75,

@@ -49,11 +49,12 @@ class Chart {
   }
 
   draw() {
-    if (!this.figure?.data.length) return;
+    if (!this.figure?.data.some((line) => line.x.length)) return;
     this.element.querySelector("[data-chart-empty]")?.remove();
     if (!this.isWanted) return;
     this.element.style.minHeight = "";
-    const layout = { ...themed(this.figure.layout), uirevision: "kept" };
+    const layout = { ...themed(this.figure.layout, this.figure.data), uirevision: "kept" };
+    layout.xaxis.range = aroundFew(this.figure.data);
     const options = { displaylogo: false, responsive: true, displayModeBar: false };
     Plotly.react(this.element, this.figure.data, layout, options);
     if (!this.isDrawn) {
@@ -97,7 +98,21 @@ function row(tag, texts, group) {
   return head;
 }
 
-function themed(layout) {
+// A job of a second has two samples: they stand in the middle of ten seconds.
+function aroundFew(lines) {
+  const times = lines.flatMap((line) => line.x).map((at) => new Date(at).getTime());
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  if (last - first >= 10_000) return undefined;
+  return [new Date(first - 5000).toISOString(), new Date(last + 5000).toISOString()];
+}
+
+function timeFormat(lines) {
+  const ends = lines.flatMap((line) => [line.x[0], line.x.at(-1)]).filter(Boolean);
+  const days = new Set(ends.map((at) => at.slice(0, 10)));
+  return days.size > 1 ? "%d %b %H:%M" : "%H:%M:%S";
+}
+
+function themed(layout, lines) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--prs-${name}`).trim();
   const axis = {
@@ -116,7 +131,7 @@ function themed(layout) {
     font: { family: style.getPropertyValue("--prs-sans"), size: 12, color: colour("text") },
     hoverlabel: { bgcolor: colour("surface"), bordercolor: colour("line-strong"), font: { color: colour("text"), size: 12 } },
     legend: { orientation: "h", y: -0.14, x: 0, font: { size: 11, color: colour("quiet") } },
-    xaxis: { ...layout.xaxis, ...axis, showgrid: false },
+    xaxis: { ...layout.xaxis, ...axis, showgrid: false, nticks: 6, tickformat: timeFormat(lines) },
     yaxis: { ...layout.yaxis, ...axis, title: undefined },
   };
 }

@@ -96,7 +96,8 @@ def duration(seconds: float | timedelta | None) -> str:
         return "–"
     value = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
     if value < 1:
-        return f"{value * 1000:.0f} ms"
+        digits = 1 if 0 < value < 0.01 else 0
+        return f"{value * 1000:.{digits}f} ms"
     if value < 60:
         return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
     minutes, rest = divmod(round(value), 60)

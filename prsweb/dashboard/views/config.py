@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from prsweb.dashboard.access import viewer, with_job
 from prsweb.dashboard.job_frame import job_page
 from prsweb.dashboard.masking import masked
-from prsweb.dashboard.setting_fields import setting_fields, value_text
+from prsweb.dashboard.setting_fields import SettingField, setting_fields, value_text
 from prsweb.jobs.models import Job
 from prsweb.jobs.selectors.jobs import visible_jobs
 
@@ -35,7 +35,7 @@ def config(request: HttpRequest, job: Job) -> HttpResponse:
         "set_rows": [row for row in rows if row.is_set or row.old is not None],
         "default_rows": [row for row in rows if not row.is_set and row.old is None],
         "as_yaml": yaml.safe_dump(
-            masked({key: value for key, value in job.spec.items() if key != "bindings"}),
+            _without_empty(masked(job.spec)),
             sort_keys=False,
             allow_unicode=True,
         ),
@@ -63,12 +63,20 @@ def config_rows(job: Job) -> list[ConfigRow]:
         ConfigRow(
             path=one.path,
             value=one.text,
-            is_set=any(_holds(path, one.path) or _holds(one.path, path) for path in given),
+            is_set=_is_set(one, given),
             old=old.get(one.path),
             help_text=one.key.help_text,
         )
         for one in setting_fields(job.kind, masked(job.spec))
     ]
+
+
+def _is_set(one: SettingField, given: set[str]) -> bool:
+    """Whether the submitter wrote the value; of what lies in a value that was given
+    as a whole, what is not the default."""
+    if any(_holds(one.path, path) for path in given):
+        return True
+    return one.text != one.default_text and any(_holds(path, one.path) for path in given)
 
 
 def change_row(change: Mapping[str, Any]) -> dict[str, str]:
@@ -78,6 +86,19 @@ def change_row(change: Mapping[str, Any]) -> dict[str, str]:
         "path": path,
         "old": value_text(masked(change["old"], name), ""),
         "new": value_text(masked(change["new"], name), ""),
+    }
+
+
+def _without_empty(spec: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what a job file need not say: keys without value, and our own."""
+    return {
+        key: [_without_empty(one) if isinstance(one, dict) else one for one in value]
+        if isinstance(value, list)
+        else _without_empty(value)
+        if isinstance(value, dict)
+        else value
+        for key, value in spec.items()
+        if value not in (None, {}, []) and key != "bindings"
     }
 
 
