@@ -105,6 +105,7 @@ class NodeProcess:
             "PRSWEB_NODE_NAME": self.name,
             "PRSWEB_NODE_ADDRESS": "127.0.1.1",
             "PRSWEB_NODE_VCPUS": "1",
+            "TMPDIR": str(self.server.folder),  # a killed node leaves its own there
             **self.settings,
         }
         with self.log.open("ab") as log:
