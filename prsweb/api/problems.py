@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
-from django.db import DatabaseError
+from django.db import DatabaseError, DataError, IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from pydantic import BaseModel
 
 from prsweb.accounts.permissions import NotAllowed
 from prsweb.accounts.services import NoSuchToken
@@ -28,7 +29,8 @@ from prsweb.jobs.services.deletion import CannotDelete
 from prsweb.jobs.services.nodes import CannotDrain
 from prsweb.jobs.services.resubmission import CannotResubmit
 from prsweb.jobs.services.snapshot import SourceTooLarge
-from prsweb.jobs.services.submission import InvalidJob
+from prsweb.jobs.services.submission import InvalidJob, KeyUsedBefore
+from runner.core.problems import FOUND_CHARACTERS, found_text
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ STATUSES: dict[type[Exception], int] = {
     CannotDelete: 409,
     CannotDrain: 409,
     CannotResubmit: 409,
+    KeyUsedBefore: 409,
     SourceTooLarge: 413,
 }
 
@@ -103,7 +106,7 @@ def register_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(InvalidJob)
     def invalid_job(request: HttpRequest, error: Any) -> HttpResponse:
-        problems = [ShownProblem(one.path, one.rule, one.found) for one in error.problems]
+        problems = [ShownProblem(one.path, one.rule, one.found or "") for one in error.problems]
         return error_answer(422, str(error), problems)
 
     @api.exception_handler(MalformedCursor)
@@ -140,6 +143,22 @@ def register_errors(api: NinjaAPI) -> None:
         logger.exception("%s %s", request.method, request.path)
         return error_answer(503, "The database does not answer; try again.")
 
+    @api.exception_handler(IntegrityError)
+    def crossed(request: HttpRequest, error: Any) -> HttpResponse:
+        logger.exception("%s %s", request.method, request.path)
+        return error_answer(409, "It was changed at the same time; look again and repeat.")
+
+    @api.exception_handler(DataError)
+    def not_kept(request: HttpRequest, error: Any) -> HttpResponse:
+        logger.exception("%s %s", request.method, request.path)
+        return error_answer(422, "The request holds a value that cannot be kept.")
+
+    @api.exception_handler(OSError)
+    def no_files(request: HttpRequest, error: Any) -> HttpResponse:
+        logger.exception("%s %s", request.method, request.path)
+        said = error.strerror or str(error)
+        return error_answer(503, f"The server cannot work with its files: {said}.")
+
     @api.exception_handler(Exception)
     def broken(request: HttpRequest, error: Any) -> HttpResponse:
         logger.exception("%s %s", request.method, request.path)
@@ -173,5 +192,17 @@ def _problem(found: dict[str, Any]) -> ShownProblem:
     path = ".".join(where[1:] if len(where) > 1 else where)
     rule = str(found.get("ctx", {}).get("error") or found["msg"])
     rule = rule.removeprefix("Value error, ").replace("Input should be ", "must be ")
+    return ShownProblem(path, rule, _shown(found))
+
+
+def _shown(found: dict[str, Any]) -> str:
+    """The wrong value as its writer recognises it; nothing for what is not there, or large."""
     given = found.get("input")
-    return ShownProblem(path, rule, "" if isinstance(given, dict) else str(given))
+    if found["type"] == "missing" or isinstance(given, dict | list | BaseModel):
+        return ""
+    return found_text(given) if isinstance(given, int | float | None) else _plain(given)
+
+
+def _plain(given: Any) -> str:
+    text = str(given)
+    return text if len(text) <= FOUND_CHARACTERS else f"{text[:FOUND_CHARACTERS]}…"

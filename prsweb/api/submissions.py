@@ -13,6 +13,7 @@ from django.http.multipartparser import MultiPartParserError
 from prsweb.api.problems import Malformed
 from prsweb.jobs.services.snapshot import LIMIT_BYTES, SourceArchive, SourceTooLarge
 from prsweb.jobs.services.submission import Submission
+from runner.core.problems import unwritable_in
 
 MEMBERS = ("spec", "private", "set")
 KEY_CHARACTERS = 200
@@ -58,8 +59,8 @@ def read_settings(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_idempotency_key(request: HttpRequest) -> str | None:
-    key = request.headers.get("Idempotency-Key")
-    if key is not None and not 0 < len(key) <= KEY_CHARACTERS:
+    key: str | None = request.headers.get("Idempotency-Key")
+    if key is not None and (not 0 < len(key) <= KEY_CHARACTERS or unwritable_in(key)):
         raise Malformed(f"Idempotency-Key: must have 1 to {KEY_CHARACTERS} characters.")
     return key
 
@@ -88,8 +89,20 @@ def _archive(request: HttpRequest) -> SourceArchive | None:
 def _json(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise Malformed(f"{what} is nested too deeply.") from error
+    except ValueError as error:
         raise Malformed(f"{what} is not JSON: {error}") from error
+
+
+def read_text(members: dict[str, Any], name: str, default: str, most: int) -> str:
+    """Return a member that is one text, fit to be kept. Raises Malformed."""
+    text = members.get(name, default)
+    if not isinstance(text, str) or len(text) > most:
+        raise Malformed(f"{name}: must be text of at most {most} characters.")
+    if bad := unwritable_in(text):
+        raise Malformed(f"{name}: holds the character {bad}, which cannot be kept.")
+    return text
 
 
 def _object(text: str | bytes, what: str) -> dict[str, Any]:

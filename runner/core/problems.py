@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
 
 FOUND_CHARACTERS = 200  # of a found value that are repeated to its writer
+# What no file, no database and no argument of a process can hold.
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,12 @@ class InvalidSpec(ValueError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
         super().__init__("; ".join(map(str, self.problems)))
+
+
+def unwritable_in(text: str) -> str | None:
+    """Return ``U+0000``, the first character of ``text`` that cannot be kept, or None."""
+    bad = _UNWRITABLE.search(text)
+    return f"U+{ord(bad[0]):04X}" if bad else None
 
 
 def found_text(value: Any) -> str:

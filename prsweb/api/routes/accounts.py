@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Query, Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from prsweb.accounts.models import Scope
 from prsweb.accounts.selectors import visible_tokens
@@ -32,6 +32,13 @@ class NewToken(BaseModel):
     name: str = Field("API token", min_length=1, max_length=100)
     scope: Scope = Scope.SUBMIT
     days: int | None = Field(None, ge=1, le=3650, description="null: until revoked")
+
+    @field_validator("name")
+    @classmethod
+    def _can_be_shown(cls, value: str) -> str:
+        if not value.isprintable() or not value.strip():
+            raise ValueError("must be text of one line")
+        return value
 
 
 @tokens.get("", response=TokenPageDocument, summary="List tokens")

@@ -35,6 +35,7 @@ from prsweb.api.submissions import (
     read_json_object,
     read_settings,
     read_submission,
+    read_text,
 )
 from prsweb.jobs.filters import (
     ErrorFilter,
@@ -107,9 +108,8 @@ def delete(request: HttpRequest, job_id: str) -> tuple[int, None]:
     "/{job_id}/cancel", response=JobDocument, summary="Cancel a job", openapi_extra=CANCEL_BODY
 )
 def cancel(request: HttpRequest, job_id: str) -> JobDocument:
-    reason = read_json_object(request).get("reason", DEFAULT_CANCEL_REASON)
-    if not isinstance(reason, str) or len(reason) > REASON_CHARACTERS:
-        raise Malformed(f"reason: must be text of at most {REASON_CHARACTERS} characters.")
+    members = read_json_object(request)
+    reason = read_text(members, "reason", DEFAULT_CANCEL_REASON, REASON_CHARACTERS)
     job = cancel_job(job=job_of(request, job_id), actor=caller(request), reason=reason)
     return job_document(job)
 

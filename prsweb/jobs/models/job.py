@@ -33,6 +33,7 @@ class Job(models.Model):
     warnings = models.JSONField(default=list)  # sentences
     version = models.CharField(max_length=32)  # of prsweb, at submission
     idempotency_key = models.CharField(max_length=200, null=True)
+    request_digest = models.CharField(max_length=64, blank=True)  # of what the key stood for
 
     submitted_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)  # RUNNING for the first time

@@ -6,7 +6,8 @@ import glob
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,24 @@ from runner.core.problems import Problem, found_text
 # How long one path is looked at; what is not found by then is found by the job.
 LOOK_SECONDS = 1.0
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+Check = Callable[[str, str, User], Iterator[Problem]]
+
+
+def tells_refusals(check: Check) -> Check:
+    """Let ``check`` tell what the system says of the path itself, as any other problem:
+    a name that is too long, a folder on the way without right."""
+
+    @wraps(check)
+    def told(where: str, text: str, user: User) -> Iterator[Problem]:
+        try:
+            yield from check(where, text, user)
+        except OSError as error:
+            rule = f"cannot be looked at: {error.strerror or error}"
+            yield Problem(where, rule, found_text(text))
+
+    return told
 
 
 def check_inputs(spec: Mapping[str, Any], user: User) -> Iterator[Problem]:
@@ -45,10 +64,11 @@ def check_outputs(spec: Mapping[str, Any], user: User) -> Iterator[Problem]:
     """Folders that results go to: allowed and writable, the file not there yet."""
     output = spec.get("output") or {}
     if output.get("path"):
-        yield from _check_output_folder("output.path", output["path"], user)
+        problems = list(_check_output_folder("output.path", output["path"], user))
+        yield from problems
         file = Path(output["path"]) / str(spec.get("append_row_file_name"))
-        is_in_the_way = spec.get("output_action") == "append_row" and file.exists()
-        if is_in_the_way and not output.get("overwrite"):
+        is_written = not problems and spec.get("output_action") == "append_row"
+        if is_written and file.exists() and not output.get("overwrite"):
             rule = f"holds {file.name} already; output.overwrite: true would replace it"
             yield Problem("output.path", rule, found_text(output["path"]))
     for name, one in (spec.get("outputs") or {}).items():
@@ -56,6 +76,7 @@ def check_outputs(spec: Mapping[str, Any], user: User) -> Iterator[Problem]:
             yield from _check_output_folder(f"outputs.{name}.path", one["path"], user)
 
 
+@tells_refusals
 def check_input_path(where: str, text: str, user: User) -> Iterator[Problem]:
     """Check a file, a folder or a glob."""
     if problem := _local_path_problem(where, text):
@@ -76,6 +97,7 @@ def check_input_path(where: str, text: str, user: User) -> Iterator[Problem]:
         yield Problem(where, f"cannot be read: {reason}{named}", found_text(text))
 
 
+@tells_refusals
 def check_folder(where: str, text: str, user: User) -> Iterator[Problem]:
     """Check a folder of code on this server."""
     if problem := _local_path_problem(where, text):
@@ -86,6 +108,7 @@ def check_folder(where: str, text: str, user: User) -> Iterator[Problem]:
         yield Problem(where, "must be an existing folder", found_text(text))
 
 
+@tells_refusals
 def _check_output_folder(where: str, text: str, user: User) -> Iterator[Problem]:
     if problem := _local_path_problem(where, text):
         yield problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import uuid
@@ -55,6 +56,10 @@ class InvalidJob(Exception):
         super().__init__(f"The job has {count}.")
 
 
+class KeyUsedBefore(Exception):
+    """The idempotency key stands for another request of the same person. Fit to show."""
+
+
 @dataclass(frozen=True)
 class Submission:
     """What somebody wants to run."""
@@ -66,6 +71,13 @@ class Submission:
     set_values: Mapping[str, Any] = field(default_factory=dict)  # path -> value
     given_keys: tuple[str, ...] | None = None  # None: those of raw_spec
     idempotency_key: str | None = None
+
+    def digest(self, resubmitted_from: Job | None) -> str:
+        """Return what tells this request from others: all of it but the code itself."""
+        old = resubmitted_from.job_id if resubmitted_from else None
+        parts = [self.raw_spec, self.set_values, self.private, old]
+        text = json.dumps(parts, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -92,11 +104,12 @@ def submit_job(
 ) -> Job:
     """Return the new job, SUBMITTED; the scheduler is woken when it is committed.
 
-    With an idempotency key that the owner has used before: the job of that time.
-    Raises NotAllowed, InvalidJob with all problems at once, SourceTooLarge.
+    With an idempotency key that the owner has used before for the same: the job of
+    that time. Raises NotAllowed, InvalidJob with all problems at once,
+    SourceTooLarge, KeyUsedBefore.
     """
     require_role(actor, Role.SUBMITTER, "submit a job")
-    if known := _known_job(actor, submission.idempotency_key):
+    if known := _known_job(actor, submission, resubmitted_from):
         return known
     with checked_submission(submission, actor) as checked:
         job = _new_job(checked, submission, actor, resubmitted_from)
@@ -106,7 +119,7 @@ def submit_job(
             _store(job, actor)
         except IntegrityError:
             shutil.rmtree(folder, ignore_errors=True)
-            known = _known_job(actor, submission.idempotency_key)
+            known = _known_job(actor, submission, resubmitted_from)
             if known is None:
                 raise
             return known  # the same request came twice at once
@@ -257,6 +270,7 @@ def _new_job(checked: CheckedJob, submission: Submission, actor: Actor, old: Job
         warnings=checked.warnings,
         version=__version__,
         idempotency_key=submission.idempotency_key,
+        request_digest=submission.digest(old) if submission.idempotency_key else "",
         submitted_at=timezone.now(),
         node_count=node_count,
         main_node=spec["main_node"] if is_multi_node else None,
@@ -286,8 +300,15 @@ def _store(job: Job, actor: Actor) -> None:
     wake_scheduler()
 
 
-def _known_job(actor: Actor, key: str | None) -> Job | None:
+def _known_job(actor: Actor, submission: Submission, old: Job | None) -> Job | None:
+    key = submission.idempotency_key
     if key is None:
         return None
     jobs = Job.objects.select_related("owner", "queue", "resubmitted_from", "reused_from")
-    return jobs.filter(owner=actor.user, idempotency_key=key).first()
+    known = jobs.filter(owner=actor.user, idempotency_key=key).first()
+    if known is not None and known.request_digest not in ("", submission.digest(old)):
+        raise KeyUsedBefore(
+            f"The idempotency key was used before, for another request (job "
+            f"{known.job_id[:8]}); send a new one."
+        )
+    return known

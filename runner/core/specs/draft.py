@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from runner.core.problems import InvalidSpec, Problem, found_text
+from runner.core.problems import InvalidSpec, Problem, found_text, unwritable_in
 from runner.core.specs.paths import (
     Location,
     parse_path,
@@ -18,8 +17,6 @@ from runner.core.specs.paths import (
 )
 
 MOST_DEPTH = 40
-# What no file, no database and no argument of a process can hold.
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass
@@ -76,8 +73,8 @@ def _copy(value: Any, location: Location, problems: list[Problem]) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_copy(one, (*location, index), problems) for index, one in enumerate(value)]
-    if isinstance(value, str) and (bad := _UNWRITABLE.search(value)):
-        rule = f"holds the character U+{ord(bad[0]):04X}, which cannot be kept"
+    if isinstance(value, str) and (bad := unwritable_in(value)):
+        rule = f"holds the character {bad}, which cannot be kept"
         problems.append(Problem(path_text(location), rule))
     return value
 
