@@ -14,6 +14,7 @@ from typing import Any
 
 from runner.core.layout import JobFolder, process_name
 from runner.core.messages import Assignment
+from runner.node.references import fill_arguments, find_reference_paths
 from runner.node.step_spec import StepSpec
 
 HARNESS = Path(__file__).resolve().parent.parent / "harness" / "__main__.py"
@@ -90,7 +91,9 @@ def build_harness_config(place: StepPlace, identity: ProcessIdentity) -> dict[st
         "manifest_items": str(folder.manifest_items),
         "manifest_index": str(folder.manifest_index),
         "inputs": [_describe_input(one) for one in spec.inputs],
-        "arguments": spec.arguments,
+        "arguments": fill_arguments(
+            spec.arguments, find_reference_paths(spec, place.output_folder)
+        ),
         "settings_arguments": spec.settings_arguments,
         "script_sees_settings": spec.script_sees_settings,
         "logging_level": spec.logging_level,

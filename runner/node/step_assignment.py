@@ -19,6 +19,7 @@ from runner.node.orders import OrderListener
 from runner.node.performance_files import PerformanceFiles
 from runner.node.process_environment import step_environment
 from runner.node.redis_link import connect
+from runner.node.references import fill_variables, find_reference_paths
 from runner.node.resource_monitor import ResourceMonitor
 from runner.node.step_agent import StepAgent
 from runner.node.step_part import StepPart
@@ -80,7 +81,9 @@ def _prepare(
         output_folder=output_folder,
         temporary=temporary,
         models=spec.models,
-        own=spec.environment_variables,
+        own=fill_variables(
+            spec.environment_variables, find_reference_paths(spec, output_folder)
+        ),
     )
     place = StepPlace(assignment, spec, folder, work_dir, output_folder, node.settings.address)
     environments = Environments(

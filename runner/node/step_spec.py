@@ -2,7 +2,7 @@
 
 The file was checked at submission and is complete; it is read here as plain
 JSON, for the model it was checked with is too heavy for an idle node.
-Source: ``docs/job_file.md``.
+Source: ``docs/job-file.md``.
 """
 
 from __future__ import annotations
@@ -129,9 +129,17 @@ class StepSpec:
     @property
     def models(self) -> Mapping[str, str]:
         """Name -> path."""
+        return self._staged_paths("models")
+
+    @property
+    def side_inputs(self) -> Mapping[str, str]:
+        """Name -> path."""
+        return self._staged_paths("side_inputs")
+
+    def _staged_paths(self, key: str) -> dict[str, str]:
         return {
             name: str(value.get("path") if isinstance(value, Mapping) else value)
-            for name, value in self._value("models", {}).items()
+            for name, value in self._value(key, {}).items()
         }
 
     @property
