@@ -10,7 +10,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
 
@@ -309,7 +309,10 @@ def moment(text: str) -> datetime:
         if day is None:
             raise ValueError(rule)
         at = datetime(day.year, day.month, day.day)
-    return at if timezone.is_aware(at) else timezone.make_aware(at)
+    try:
+        return (at if timezone.is_aware(at) else timezone.make_aware(at)).astimezone(UTC)
+    except OverflowError:  # the first or last day there is, in a far zone
+        raise ValueError(rule) from None
 
 
 def process_number(name: str) -> int:

@@ -18,12 +18,14 @@ from runner.harness import wire
 VERSION = "v1"
 LAST_FRAMES = 3  # of an error outside the job's code
 TITLE_CHARS = 300
+PATTERN_CHARS = 2000  # of a message that are looked at: a script may put a file into it
 # Errors that we raise ourselves: their message says everything, their type nothing.
 OUR_TYPES = ("_prs_harness.", "runner.harness.")
 
 _TOKENS = (
     (re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""), "<text>"),
-    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]*"), "<path>"),
+    # It begins where a word does, or every letter of a long word would be a start to try.
+    (re.compile(r"(?<![\w.~@+-])(?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]*"), "<path>"),
     (
         re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE),
         "<id>",
@@ -105,7 +107,8 @@ class Group:
 
 
 def normalise(message: str) -> str:
-    """Return ``message`` with quoted texts, paths, ids and numbers as tokens."""
+    """Return how ``message`` begins, quoted texts, paths, ids and numbers as tokens."""
+    message = message[:PATTERN_CHARS]
     for pattern, token in _TOKENS:
         message = pattern.sub(token, message)
     return message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -17,7 +18,12 @@ from runner.core.ignore_rules import IGNORE_FILES, IgnoreRules
 WARN_BYTES = 100 * 1024**2
 LIMIT_BYTES = 2 * 1024**3
 LIMIT_FILES = 100_000
+LONGEST_NAME_SHOWN = 200
 _COPY_BYTES = 1024 * 1024
+# Of the system that unpacks, not of the archive.
+_OWN_FAILURES = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errno.EMFILE}
+)
 
 
 class BadSource(Exception):
@@ -77,7 +83,8 @@ def list_folder(folder: Path) -> list[str]:
 def unpack_archive(archive: SourceArchive, target: Path) -> None:
     """Unpack into ``target``, which must not exist. Every member's path is checked
     before the first is written: none leaves the folder, none is a link that
-    leads out, a device or a pipe. Raises BadSource; ``target`` is then gone.
+    leads out, a device or a pipe. Raises BadSource, and OSError where this server
+    cannot write; ``target`` is then gone.
     """
     try:
         target.mkdir(parents=True)
@@ -87,14 +94,29 @@ def unpack_archive(archive: SourceArchive, target: Path) -> None:
         else:
             archive.file.seek(0)
             _unpack_tar(archive.file, target)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
+    except BaseException as error:
         shutil.rmtree(target, ignore_errors=True)
+        if not isinstance(error, Exception) or isinstance(error, BadSource | MemoryError):
+            raise
+        if isinstance(error, OSError) and error.errno in _OWN_FAILURES:
+            raise
+        # What a broken archive makes the two modules raise is of a dozen kinds.
         raise BadSource(
-            f"source: must be a .zip or .tar.gz of the code folder ({archive.name}: {error})"
+            "source: must be a .zip or .tar.gz of the code folder "
+            f"({archive.name}: {_said_of_archive(error, target)})"
         ) from error
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
-        raise
+
+
+def _said_of_archive(error: Exception, target: Path) -> str:
+    """Return what is wrong in one line, with the member's own path."""
+    if isinstance(error, OSError) and error.filename:
+        member = os.path.relpath(os.fsdecode(error.filename), target)
+        what = "stands in it twice" if isinstance(error, FileExistsError) else error.strerror
+        return f"{member[:LONGEST_NAME_SHOWN]}: {what}"
+    if isinstance(error, IndexError | KeyError | AssertionError):
+        return "a member of it cannot be read"
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0].rstrip(":")
 
 
 class _Room:
@@ -172,14 +194,15 @@ def _copy(source: Path, path: str, target: Path, room: _Room) -> None:
         return
     room.take_file()
     try:
-        with _open_file(real) as reader, destination.open("xb") as writer:
-            _stream(reader, writer, room)
-            mode = os.fstat(reader.fileno()).st_mode
-            destination.chmod(0o755 if mode & 0o111 else 0o644)
+        reader = _open_file(real)
     except OSError as error:
         raise BadSource(
             f"source_directory: {path} cannot be read ({error.strerror})"
         ) from error
+    with reader, destination.open("xb") as writer:
+        _stream(reader, writer, room)
+        mode = os.fstat(reader.fileno()).st_mode
+        destination.chmod(0o755 if mode & 0o111 else 0o644)
 
 
 def _open_file(path: Path) -> BinaryIO:

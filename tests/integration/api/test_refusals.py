@@ -79,6 +79,17 @@ def test_a_nul_in_the_address_is_malformed(as_user, alice, path):
     assert error_of(answer)["message"] == "The address holds the character U+0000."
 
 
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_beyond_all_times_is_refused(as_user, alice, at):
+    caller = as_user(alice)
+
+    for query in ({"since": at},):
+        answer = caller.get("/jobs", **query)
+
+        assert answer.status_code == 422
+        assert [one["path"] for one in error_of(answer)["problems"]] == list(query)
+
+
 @pytest.mark.parametrize("reason", ["a\0b", "a\ud800b", 7, "x" * 2001])
 def test_a_reason_that_cannot_be_kept_cancels_nothing(as_user, make_job, alice, reason):
     job = make_job()

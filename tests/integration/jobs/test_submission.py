@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tarfile
+import warnings
 import zipfile
 
 import pytest
@@ -290,6 +291,37 @@ def test_what_is_no_archive_says_so(step_spec, alice, content):
     source = SourceArchive(io.BytesIO(content), "code.zip")
 
     assert ".zip or .tar.gz" in problems_of(step_spec, alice, source=source)["source_directory"]
+
+
+def _zip(*names: str) -> io.BytesIO:
+    file = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as packed:
+        warnings.simplefilter("ignore")  # of a name that stands in it twice
+        for name in names:
+            packed.writestr(zipfile.ZipInfo(name), "x")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (_zip("score.py", "score.py"), "score.py: stands in it twice"),
+        (_zip("score.py", "a", "a/b"), "a: stands in it twice"),
+        (_zip("score.py", "x" * 300), "File name too long"),
+        (_zip(""), "a member of it cannot be read"),
+        (archive({"h": _link("h", "gone", tarfile.LNKTYPE)}).file, "cannot be read"),
+    ],
+    ids=["twice", "file and folder", "long name", "no name", "hard link to nothing"],
+)
+def test_a_broken_archive_is_told_in_one_line_without_our_paths(
+    step_spec, alice, home, file, said
+):
+    found = problems_of(step_spec, alice, source=SourceArchive(file, "code.zip"))
+
+    told = found["source_directory"]
+    assert said in told
+    assert "\n" not in told
+    assert str(home) not in told
 
 
 def test_the_same_key_gives_the_same_job(step_spec, alice, bob, home):

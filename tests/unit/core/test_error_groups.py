@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from runner.core.error_groups import (
+    PATTERN_CHARS,
     CaughtError,
     cause_of_group,
     group_init,
@@ -129,3 +130,8 @@ def test_an_error_of_ours_is_told_by_its_message_alone() -> None:
     told = error("score.py has no function run()", types=["_prs_harness.script.ScriptInvalid"])
 
     assert told.title == "score.py has no function run()"
+
+
+@pytest.mark.parametrize("word", ["m", "a-", "1.1", "deadbeef", "'\\"], ids=repr)
+def test_a_message_as_long_as_a_file_is_not_searched_for_ever(word: str) -> None:
+    assert len(normalise(word * 1_000_000)) < 10 * PATTERN_CHARS
