@@ -52,6 +52,11 @@ class JobContext:
         if self.renewal.is_due(time.monotonic()):
             renew_master_lease(self.job, self.owner)
 
+    def prove_leading(self) -> None:
+        """Renew the master lease at once, or raise MasterLeaseLost: before a step that
+        a master which has slept too long must not take."""
+        renew_master_lease(self.job, self.owner)
+
     def publish(self) -> None:
         """Tell pages what has changed since the last time."""
         if self.kinds:

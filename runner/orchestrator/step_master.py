@@ -196,7 +196,7 @@ class StepMaster:
         if look.epoch != self.context.queue.epoch:
             self._rebuild()
             return
-        while True:
+        while look.epoch == self.context.queue.epoch:  # else: seen at the next look
             self._show_listing(look)
             self._record_all(look.reports)
             if len(look.reports) < READ_REPORTS:

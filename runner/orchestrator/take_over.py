@@ -24,9 +24,23 @@ LOOK_SECONDS = 0.05
 REPLAY_REPORTS = 64
 
 
+class QueueReplaced(Exception):
+    """While this master made the queue anew, Redis was wiped or another master made it."""
+
+
 def rebuild_queue(master: StepMaster) -> int:
     """Return how many mini-batches went back. Raises redis.RedisError while Redis is
-    away; then it is done again."""
+    away; then it is done again. Raises MasterLeaseLost when another master leads."""
+    while True:
+        # A queue of another epoch may be that of the master that took over.
+        master.context.prove_leading()
+        try:
+            return _rebuild(master)
+        except QueueReplaced:
+            continue
+
+
+def _rebuild(master: StepMaster) -> int:
     context, participants = master.context, master.participants
     context.queue.make(processes=participants.process_count, is_paused=True)
     participants.refresh()
@@ -56,7 +70,10 @@ def _replay(master: StepMaster) -> None:
 
 def _drain(master: StepMaster) -> None:
     queue = master.context.queue
-    while reports := queue.look().reports:
+    while (look := queue.look()).reports:
+        if look.epoch != queue.epoch:
+            raise QueueReplaced  # reports of such a queue are not ours to drop
+        reports = look.reports
         while reports:
             taken = master.record(reports, is_replay=True)
             queue.drop_reports(taken.entries)

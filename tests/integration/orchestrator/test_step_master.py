@@ -7,7 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from prsweb.jobs.models import ErrorGroup, JobNode, MiniBatch, MiniBatchTry, Node
-from prsweb.jobs.services.master_lease import MasterLeaseRefused, take_master_lease
+from prsweb.jobs.services.master_lease import (
+    MasterLeaseLost,
+    MasterLeaseRefused,
+    take_master_lease,
+)
 from prsweb.jobs.transitions import StaleState
 from runner.core.leases import Exchange
 from runner.core.messages import InitFailed, NodeRefused
@@ -461,6 +465,54 @@ def test_a_master_that_was_replaced_drops_no_report(make_play: MakePlay) -> None
     first.context.queue.drop_reports(1)
 
     assert play.client.llen(node.keys.reports) == 1
+
+
+def test_a_master_that_slept_leaves_the_queue_of_its_successor_alone(
+    make_play: MakePlay,
+) -> None:
+    play = make_play()
+    first, node = play.begin(), play.nodes[0]
+    node.join()
+    first.tick()
+    let_lapse(play)
+    second = play.make_master()
+    adopting(second, node, second._begin)
+
+    with pytest.raises(MasterLeaseLost):
+        first.tick()
+
+    assert second.context.queue.look().epoch == second.context.queue.epoch
+
+
+def test_making_the_queue_anew_begins_again_when_it_was_replaced_meanwhile(
+    make_play: MakePlay,
+) -> None:
+    play = make_play(mini_batches=20)
+    first, node = play.begin(), play.nodes[0]
+    node.join()
+    first.tick()
+    lease = node.lease(3)
+    assert lease is not None
+    let_lapse(play)
+    second = play.make_master()
+    make, makes = second.context.queue.make, []
+
+    def make_and_be_overtaken(*, processes: int, is_paused: bool) -> None:
+        make(processes=processes, is_paused=is_paused)
+        makes.append(second.context.queue.epoch)
+        if len(makes) == 1:
+            first.context.queue.make(processes=1, is_paused=False)
+            node.end_lease(lease, node.run(lease))  # a report that it must not drop
+        node.adopt()
+
+    second.context.queue.make = make_and_be_overtaken  # type: ignore[method-assign]
+    second._begin()
+
+    assert len(makes) == 2
+    assert second.context.queue.look().epoch == makes[1]
+    node.work()
+    finish(play, second)
+    assert play.job.succeeded_count == 20
 
 
 def test_mini_batches_that_nobody_holds_are_found(make_play: MakePlay) -> None:
