@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
 
 import redis
 import redis.asyncio
@@ -46,7 +46,7 @@ async def follow(
     viewer: Viewer,
     *,
     clock: Callable[[], float] = time.monotonic,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """Yield messages until the viewer goes, may see no more, or all is over.
 
     A Redis that is away costs no error: what ticks goes on from the database.
@@ -54,8 +54,9 @@ async def follow(
     client = redis.asyncio.Redis.from_url(settings.PRSWEB_REDIS_URL)
     try:
         stream = EventStream(client, key, asked, viewer, clock)
-        async for message in stream.messages():
-            yield message
+        async with aclosing(stream.messages()) as messages:
+            async for message in messages:
+                yield message
     finally:
         with suppress(redis.RedisError):
             await client.aclose()
@@ -79,7 +80,7 @@ class EventStream:
         self._clock = clock
         self._is_lost = False
 
-    async def messages(self) -> AsyncIterator[bytes]:
+    async def messages(self) -> AsyncGenerator[bytes, None]:
         yield message_of("ping", "{}", retry_milliseconds=RECONNECT_MILLISECONDS)
         spoke_at = rights_at = self._clock()
         ticked_at = 0.0

@@ -13,7 +13,7 @@ from prsweb.dashboard.access import viewer
 from prsweb.dashboard.fragments import PageView, page_context
 from prsweb.dashboard.positions import current_position
 from prsweb.jobs.models import Job
-from prsweb.jobs.selectors.jobs import get_job, has_ended
+from prsweb.jobs.selectors.jobs import has_ended
 from runner.core.redis_keys import JobKeys
 
 
@@ -22,16 +22,10 @@ def job_page(
 ) -> HttpResponse:
     """Render one page of a job inside its frame."""
     view = PageView(page, job, viewer(request), request.GET.dict())
-    stream_url = ""
-    if not has_ended(job):
-        stream_url = _stream_url(view)
-        # What the page shows is read after its position: nothing falls between.
-        view = PageView(page, get_job(view.user, job.job_id), view.user, view.query)
     frame = {
         "section": "jobs",
-        "job": view.job,
-        "page_name": page,
-        "stream_url": stream_url,
+        "job": job,
+        "stream_url": "" if has_ended(job) else _stream_url(view),
         **page_context(view),
         **context,
     }

@@ -73,6 +73,7 @@ class JobViewer(Viewer):
     def __init__(self, view: PageView) -> None:
         self.view = view
         self._sent = Sent()
+        self._is_first = True
 
     @property
     def job(self) -> Job:
@@ -98,8 +99,10 @@ class JobViewer(Viewer):
             job = get_job(view.user, self.job.job_id)
         except NoSuchJob:  # deleted meanwhile: the next look at the rights ends it
             return ""
-        if has_ended(job):  # the last message: everything as it stays
+        # First: the page's job was read before its position. Last: as it stays.
+        if self._is_first or has_ended(job):
             names = list(fragments.fragments_of(view.page))
+        self._is_first = False
         self.view = PageView(view.page, job, view.user, view.query)
         return "".join(
             self._sent.partial(f"fragment-{name}", fragments.render_fragment(name, self.view))

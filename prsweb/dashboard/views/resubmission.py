@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from prsweb.accounts.permissions import Actor, actor_of, require_owner_or_operator
+from prsweb.dashboard.sent_once import SENT_BEFORE, key_of, new_once, once_of
 from prsweb.dashboard.setting_fields import (
     SettingField,
     changed_values,
@@ -25,7 +25,7 @@ from prsweb.jobs.services.resubmission import (
     check_resubmission,
     resubmit_job,
 )
-from prsweb.jobs.services.submission import InvalidJob, JobCheck
+from prsweb.jobs.services.submission import InvalidJob, JobCheck, KeyUsedBefore
 from runner.core.problems import Problem
 from runner.core.specs import changed_fields, resubmission_base
 
@@ -53,13 +53,16 @@ def resubmission(request: HttpRequest, job: Job) -> HttpResponse:
             job=job,
             actor=actor,
             set_values=changed_values(fields),
-            idempotency_key=f"form-{request.POST.get('once', '')[:64]}",
+            idempotency_key=key_of(once_of(request)),
         )
     except InvalidJob as invalid:
         return _page(request, job, fields, JobCheck(None, (), invalid.problems))
     except CannotResubmit as refused:
         check = JobCheck(None, (), (Problem("", str(refused)),))
         return _page(request, job, fields, check)
+    except KeyUsedBefore:
+        check = JobCheck(None, (), (Problem("", SENT_BEFORE),))
+        return _page(request, job, fields, check, once=new_once(), status=409)
     return redirect("job-overview", new.uuid)
 
 
@@ -71,7 +74,13 @@ def _check(job: Job, actor: Actor, fields: Sequence[SettingField]) -> JobCheck:
 
 
 def _page(
-    request: HttpRequest, job: Job, fields: Sequence[SettingField], check: JobCheck | None
+    request: HttpRequest,
+    job: Job,
+    fields: Sequence[SettingField],
+    check: JobCheck | None,
+    *,
+    once: str = "",
+    status: int | None = None,
 ) -> HttpResponse:
     problems = check.problems if check else ()
     fields, other_problems = with_problems(fields, problems)
@@ -87,9 +96,9 @@ def _page(
         "problem_count": len(problems),
         "differences": _differences(job, fields, check),
         "has_ended": has_ended(job),
-        "once": request.POST.get("once", "") or uuid.uuid4().hex,
+        "once": once or once_of(request),
     }
-    status = 422 if problems else 200
+    status = status or (422 if problems else 200)
     return render(request, "dashboard/job_again.html", context, status=status)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, cast
 
 from django.contrib.auth.decorators import login_required
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from prsweb.accounts.models import Role
 from prsweb.accounts.permissions import NotAllowed, actor_of, require_role
 from prsweb.dashboard.access import viewer
+from prsweb.dashboard.sent_once import SENT_BEFORE, key_of, new_once, once_of
 from prsweb.dashboard.views.resubmission import resubmission
 from prsweb.jobs.models import Job
 from prsweb.jobs.selectors.jobs import NoSuchJob, get_job
@@ -22,6 +22,7 @@ from prsweb.jobs.services.snapshot import SourceArchive, SourceTooLarge
 from prsweb.jobs.services.submission import (
     InvalidJob,
     JobCheck,
+    KeyUsedBefore,
     Submission,
     check_job,
     submit_job,
@@ -42,8 +43,7 @@ class NewJobForm:
 
     @classmethod
     def of(cls, request: HttpRequest) -> NewJobForm:
-        once = request.POST.get("once", "") or uuid.uuid4().hex
-        return cls(_job_text(request), request.POST.get("private") == "on", once[:64])
+        return cls(_job_text(request), request.POST.get("private") == "on", once_of(request))
 
 
 @require_http_methods(["GET", "POST"])
@@ -73,12 +73,17 @@ def _from_file(request: HttpRequest) -> HttpResponse:
         check = JobCheck(None, (), tuple(invalid.problems))
     except SourceTooLarge as error:
         check = JobCheck(None, (), (Problem("source", str(error)),))
+    except KeyUsedBefore:
+        check = JobCheck(None, (), (Problem("", SENT_BEFORE),))
+        return _page(request, replace(form, once=new_once()), check, status=409)
     return _page(request, form, check)
 
 
-def _page(request: HttpRequest, form: NewJobForm, check: JobCheck | None) -> HttpResponse:
+def _page(
+    request: HttpRequest, form: NewJobForm, check: JobCheck | None, *, status: int | None = None
+) -> HttpResponse:
     context = {"section": "jobs", "form": form, "check": check}
-    status = 422 if check is not None and check.problems else 200
+    status = status or (422 if check is not None and check.problems else 200)
     return render(request, "dashboard/job_new.html", context, status=status)
 
 
@@ -90,7 +95,7 @@ def _submission(request: HttpRequest, form: NewJobForm) -> Submission:
         raw_spec=load_job_file(form.text),
         private=form.is_private,
         source=_archive(request),
-        idempotency_key=f"form-{form.once}",
+        idempotency_key=key_of(form.once),
     )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet, TextField
+from django.db.models import Count, Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
@@ -17,7 +17,7 @@ from prsweb.accounts.models import Role, User
 from prsweb.jobs.filters import JobFilter, MalformedCursor, make_cursor, read_cursor
 from prsweb.jobs.models import Job, JobEvent, JobNode
 from runner.core.layout import JobFolder
-from runner.core.states import TERMINAL_STATES, WAITING_STATES, JobState
+from runner.core.states import ACTIVE_STATES, TERMINAL_STATES, WAITING_STATES, JobState
 
 LEAST_ID_CHARACTERS = 4
 _HEX = re.compile(r"[0-9a-f]+")
@@ -138,12 +138,14 @@ def matching_jobs(user: User, wanted: JobFilter) -> QuerySet[Job]:
 
 
 def job_counts(user: User, *, failed_since: datetime) -> JobCounts:
-    jobs = visible_jobs(user)
-    return JobCounts(
-        running=jobs.filter(state__in=[JobState.STARTING, JobState.RUNNING]).count(),
-        waiting=jobs.filter(state__in=WAITING_STATES).count(),
-        failed_lately=jobs.filter(state=JobState.FAILED, ended_at__gte=failed_since).count(),
+    """Return the counters above the list. One query."""
+    lately = Q(state=JobState.FAILED, ended_at__gte=failed_since)
+    counts = visible_jobs(user).aggregate(
+        running=Count("pk", filter=Q(state__in=ACTIVE_STATES)),
+        waiting=Count("pk", filter=Q(state__in=WAITING_STATES)),
+        failed_lately=Count("pk", filter=lately),
     )
+    return JobCounts(**counts)
 
 
 def recent_events(job: Job, *, limit: int = 20) -> QuerySet[JobEvent]:
