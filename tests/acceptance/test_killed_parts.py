@@ -50,14 +50,44 @@ def test_a_killed_worker_process_costs_a_try_and_no_row(
     assert job["top_errors"] == [] or "SIGKILL" in job["top_errors"][0]["title"]
 
 
+def test_a_process_killed_in_init_costs_no_try(own_system: LiveSystem, make_step: MakeStep):
+    script = """
+        import time
+        from pathlib import Path
+
+        def init():
+            time.sleep(1)
+
+        def run(mini_batch):
+            return [Path(path).name for path in mini_batch]
+    """
+    job_id = own_system.submit(make_step(script))
+    victims = wait_for(
+        lambda: worker_processes(own_system.home.root, job_id, "n1"), "a process in init()"
+    )
+
+    victims[0].kill()
+
+    job = own_system.ended(job_id)
+    assert job["state"] == "SUCCEEDED", job["reason"]
+    assert (job["succeeded_items"], job["repeated_tries"]) == (20, 0)
+
+
 def test_a_killed_node_is_replaced_and_the_job_goes_on(
     own_system: LiveSystem, digits: dict[str, Any]
 ):
     job_id = own_system.submit(DIGITS, arguments=SLOW)
     own_system.wait_until_done(job_id, 8)
 
+    orphans = worker_processes(own_system.home.root, job_id, "n1")
+
     kill_part(own_system, "node", "n1")
 
+    wait_for(
+        lambda: not any(process.is_running() for process in orphans),
+        "the end of the processes of a killed node",
+        seconds=20,
+    )
     assert_same_output(own_system, job_id, digits)
     assert "Node n1 lost, " in own_system.overview(job_id)
 
@@ -120,7 +150,7 @@ def test_a_node_that_goes_with_all_its_processes_takes_only_what_it_held(
 def test_a_node_that_comes_back_after_it_was_given_up_doubles_nothing(
     own_system: LiveSystem, digits: dict[str, Any]
 ):
-    job_id = own_system.submit(DIGITS, arguments="--pause_seconds 1")
+    job_id = own_system.submit(DIGITS, arguments="--pause_seconds 0.7")
     own_system.wait_until_done(job_id, 4)
 
     stopped = part(own_system.up_pid, "node", "n2")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from live_system import LiveSystem, wait_for
-from processes_of_home import processes_of_job
+from processes_of_home import environment_of, part, processes_of_job
 from step_jobs import MakeGang
 from test_killed_parts import kill_part
 
@@ -149,6 +150,56 @@ def test_an_exit_of_the_main_node_counts_though_the_orchestrator_was_killed(
 
     job = own_system.ended(job_id)
     assert (job["state"], job["exit_code"]) == ("SUCCEEDED", 0), job["reason"]
+
+
+def test_a_child_whose_node_is_lost_does_not_end_the_job(
+    own_system: LiveSystem, make_gang: MakeGang
+):
+    job_id = own_system.submit(make_gang({"0": "sleep 4", "1": "sleep 60"}, nodes=2))
+    child = wait_for(lambda: running_node(own_system, job_id, 1), "a running child")
+
+    take_away_node(own_system, job_id, child["name"])
+
+    job = own_system.ended(job_id)
+    assert (job["state"], job["exit_code"]) == ("SUCCEEDED", 0), job["reason"]
+    lost = nodes_of(own_system, job)[1]
+    assert lost["state"] in ("FAILED", "LOST") and lost["exit_code"] is None
+
+
+def test_the_loss_of_the_main_node_fails_the_job_and_stops_the_children(
+    own_system: LiveSystem, make_gang: MakeGang
+):
+    job_id = own_system.submit(make_gang({"0": "sleep 60", "1": "sleep 61"}, nodes=2))
+    wait_for(lambda: running_node(own_system, job_id, 1), "a running child")
+    main = running_node(own_system, job_id, 0)
+    assert main is not None
+
+    take_away_node(own_system, job_id, main["name"])
+
+    job = own_system.ended(job_id)
+    assert (job["state"], job["exit_code"]) == ("FAILED", None)
+    assert re.fullmatch(r"Host EC2 \(instance i-\w{17}\) terminated\.", job["status_reason"])
+    assert main["name"] in job["reason"]
+    wait_for(
+        lambda: not processes_of_job(own_system.home.root, job_id), "the end of all processes"
+    )
+
+
+def running_node(system: LiveSystem, job_id: str, index: int) -> dict[str, Any] | None:
+    nodes = system.pages(f"/jobs/{job_id}/nodes")
+    wanted = (one for one in nodes if one["index"] == index and one["state"] == "RUNNING")
+    return next(wanted, None)
+
+
+def take_away_node(system: LiveSystem, job_id: str, name: str) -> None:
+    """Kill a node as the loss of a machine does: with everything that runs there."""
+    there = [
+        process
+        for process in processes_of_job(system.home.root, job_id)
+        if environment_of(process).get("PRSWEB_NODE_NAME") == name
+    ]
+    for process in [part(system.up_pid, "node", name), *there]:
+        process.kill()
 
 
 def nodes_of(system: LiveSystem, job: dict[str, Any]) -> list[dict[str, Any]]:
