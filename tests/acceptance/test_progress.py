@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from live_system import LiveSystem, wait_for
 from step_jobs import MakeStep
 
@@ -94,7 +93,6 @@ def test_resources_are_sampled_for_nodes_and_processes(system: LiveSystem, make_
     assert any(len(one["at"]) >= 2 for one in samples["series"])
 
 
-@pytest.mark.slow
 def test_a_hundred_thousand_mini_batches_end_with_every_row_once(
     system: LiveSystem, make_step: MakeStep
 ):
