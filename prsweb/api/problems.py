@@ -192,7 +192,8 @@ def _problem(found: dict[str, Any]) -> ShownProblem:
     path = ".".join(where[1:] if len(where) > 1 else where)
     rule = str(found.get("ctx", {}).get("error") or found["msg"])
     rule = rule.removeprefix("Value error, ").replace("Input should be ", "must be ")
-    return ShownProblem(path, rule, _shown(found))
+    shown = _shown(found)
+    return ShownProblem(path, rule.removesuffix(f" (found: {shown})"), shown)
 
 
 def _shown(found: dict[str, Any]) -> str:

@@ -108,6 +108,8 @@ class ApiClient:
         except httpx.ConnectError as error:
             message = _no_connection(self.server, error)
             raise CommandFailed(message, code="unavailable") from error
+        except UnicodeError as error:
+            raise CommandFailed("what was given is not text in UTF-8: type it anew") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise CommandFailed(
                 f"the connection to {self.server.url} failed ({error}); try again",
@@ -120,8 +122,8 @@ def connect(server: str | None) -> ApiClient:
 
 
 def segment(text: str) -> str:
-    """Return ``text`` as one part of a path."""
-    return quote(text, safe="")
+    """Return ``text`` as one part of a path; bytes that are no text stay as they are."""
+    return quote(text, safe="", errors="surrogateescape")
 
 
 def _no_connection(server: Server, error: httpx.ConnectError) -> str:

@@ -37,7 +37,7 @@ def read_job_file(path: Path, settings: Mapping[str, str] | None = None) -> JobF
     and CommandFailed with each setting that does not fit.
     """
     spec = _with_settings(_parse(path, _read(path)), settings or {})
-    spec = _resolve_paths(spec, path.resolve().parent)
+    spec = _resolve_paths(spec, Path(os.path.realpath(path)).parent)
     return JobFile(path, spec, _source_folder(spec))
 
 
@@ -45,7 +45,7 @@ def _read(path: Path) -> str:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise BadJobFile(f"{path} has more than {MOST_BYTES} bytes: it is no job file")
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadJobFile(f"{path}: {error.strerror}; give the path of a job file") from error
     except UnicodeDecodeError as error:

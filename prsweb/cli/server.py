@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from prsweb.cli.failure import CommandFailed
 from prsweb.paths import prsweb_home
+
+_TOKEN = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,17 @@ class NoServer(CommandFailed):
         )
 
 
+class BadToken(CommandFailed):
+    """What is given cannot be a token, so it is not sent."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "PRSWEB_TOKEN is no token: it holds a blank, a line break or a letter that no "
+            "token has; ./prs token create makes one",
+            code="sign_in",
+        )
+
+
 class NoToken(CommandFailed):
     def __init__(self, url: str) -> None:
         super().__init__(
@@ -37,7 +51,7 @@ class NoToken(CommandFailed):
 
 def find_server(address: str | None) -> Server:
     """Return the server of ``--server``, else PRSWEB_SERVER, else the one of
-    ``./prs up`` here. Raises NoServer, NoToken."""
+    ``./prs up`` here. Raises NoServer, NoToken, BadToken."""
     from prsweb.cli.up.server_file import read_server_url
 
     home = prsweb_home()
@@ -57,6 +71,8 @@ def find_server(address: str | None) -> Server:
         token = _local_token()
     if not token:
         raise NoToken(url)
+    if not _TOKEN.fullmatch(token):
+        raise BadToken
     return Server(url, token)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import uuid
@@ -33,7 +34,7 @@ def read_settings(texts: Sequence[str]) -> dict[str, str]:
 
 def prepare_example(path: Path) -> None:
     """Run the ``prepare.py`` of an example of this checkout: it makes its input."""
-    script = path.resolve().parent / "prepare.py"
+    script = Path(os.path.realpath(path)).parent / "prepare.py"
     if not script.is_relative_to(EXAMPLES) or not script.is_file():
         return
     say(f"preparing the example's input: {script.relative_to(CHECKOUT)}")

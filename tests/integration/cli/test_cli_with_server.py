@@ -149,6 +149,18 @@ def test_no_such_job_is_status_2(prs: Prs) -> None:
         assert f"no job {given}" in refused.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["show", "a\udcff"], ["nodes", "drain", "a\udcff"], ["jobs", "--owner", "\udcff"]],
+)
+def test_what_is_no_text_is_refused_in_words(prs: Prs, arguments: list[str]) -> None:
+    ended = prs(*arguments)
+
+    assert ended.status == 2
+    assert "unexpected" not in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
 def test_a_failed_job_is_found_with_grep(prs: Prs, make_job: Callable[..., Any]) -> None:
     make_job(name="digits", state="FAILED", state_reason="12 items failed")
     make_job(name="iris", state="SUCCEEDED")
@@ -160,6 +172,10 @@ def test_a_failed_job_is_found_with_grep(prs: Prs, make_job: Callable[..., Any])
     assert [
         job["name"] for job in prs("jobs", "--state", "failed", "--json").json["items"]
     ] == ["digits"]
+
+
+def test_what_was_found_is_said_once(prs: Prs) -> None:
+    assert prs("jobs", "--since", "yesterday").err.count("(found: yesterday)") == 1
 
 
 def test_a_wrong_filter_is_refused_in_words(prs: Prs) -> None:

@@ -105,6 +105,26 @@ def test_the_token_of_this_machine_is_not_sent_elsewhere(
     assert "no token for http://prs.example:8000" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("token", ["a\nb", "a b", "tökn", "\udcff"], ids=ascii)
+def test_a_token_that_is_none_is_not_sent(
+    token: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PRSWEB_TOKEN", token)
+
+    assert main(["jobs", "--server", "http://127.0.0.1:9"]) == NOTHING_DONE
+    assert "PRSWEB_TOKEN is no token" in capsys.readouterr().err
+
+
+def test_a_link_that_leads_to_itself_is_no_job_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PRSWEB_TOKEN", "t")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+    assert main(["submit", str(tmp_path / "loop"), "--server", "http://[::1]:9"]) == 2
+    assert "Too many levels of symbolic links" in capsys.readouterr().err
+
+
 def test_a_server_that_is_down_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
