@@ -59,8 +59,9 @@ def _database() -> str:
 
 
 def _disk() -> str:
-    try:
-        free = shutil.disk_usage(settings.PRSWEB_HOME.root).free
+    home = settings.PRSWEB_HOME
+    try:  # the job folders may lie on a disk of their own
+        free = min(shutil.disk_usage(folder).free for folder in (home.root, home.jobs))
     except OSError:
         return "missing"
     if not os.access(settings.PRSWEB_HOME.jobs, os.W_OK | os.X_OK):

@@ -178,9 +178,12 @@ class Reporter:
 
 
 def leave(text: str, exit_code: int) -> None:
-    """End the process at once, from whichever thread, saying why on descriptor 2."""
-    os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
-    os._exit(exit_code)
+    """End the process at once, from whichever thread, saying why on descriptor 2 if
+    that can be written: it may lie on the disk that is full, or be closed."""
+    try:
+        os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
+    finally:
+        os._exit(exit_code)
 
 
 def leave_unwritable(error: SegmentNotWritable) -> None:

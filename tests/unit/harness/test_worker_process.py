@@ -468,6 +468,19 @@ def test_a_full_disk_ends_the_process_with_a_code_of_its_own(make_process: Make)
 
     assert process.exit_code() == wire.EXIT_SEGMENT_NOT_WRITABLE
     assert "segment not writable: /dev/full" in process.text("fd2.txt")
+
+
+def test_a_full_disk_under_its_standard_error_too_changes_no_exit_code(
+    make_process: Make,
+) -> None:
+    process = make_process("def run(items):\n    return list(items)\n", segment="/dev/full")
+    process.path("fd2.txt").symlink_to("/dev/full")
+    process.write_files("a")
+    process.start()
+
+    process.send_lease(0)
+
+    assert process.exit_code() == wire.EXIT_SEGMENT_NOT_WRITABLE
     assert process.phase() == ("written", 0)
 
 
