@@ -10,6 +10,7 @@ from ninja.testing import TestClient
 
 from prsweb.api.api import Api
 from prsweb.api.problems import register_errors
+from prsweb.jobs.filters import make_cursor
 from prsweb.jobs.models import Job
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +84,7 @@ def test_a_nul_in_the_address_is_malformed(as_user, alice, path):
 def test_a_time_beyond_all_times_is_refused(as_user, alice, at):
     caller = as_user(alice)
 
-    for query in ({"since": at},):
+    for query in ({"since": at}, {"after": make_cursor(at, 1)}):
         answer = caller.get("/jobs", **query)
 
         assert answer.status_code == 422
