@@ -67,7 +67,8 @@ class CaughtError:
     def title(self) -> str:
         first_line = self.message.strip().split("\n", 1)[0]
         name = self.types[0] if self.types else ""
-        if name.startswith(OUR_TYPES) and first_line:
+        says_it_all = self.kind == "wrong_type" or name.startswith(OUR_TYPES)
+        if says_it_all and first_line:
             name = ""
         return ": ".join(part for part in (name, first_line) if part)[:TITLE_CHARS]
 

@@ -47,8 +47,12 @@ def listing_ended(mini_batches: int, items: int, seconds: float) -> str:
     return f"Listing ended: {mini_batches} mini-batches with {items} items in {seconds:.3g} s."
 
 
+def process_count(number: int) -> str:
+    return f"{number} process{'' if number == 1 else 'es'}"
+
+
 def node_joined(node: str, processes: int) -> str:
-    return f"Node {node} joined with {processes} processes."
+    return f"Node {node} joined with {process_count(processes)}."
 
 
 def node_lost(node: str, gone_back: int) -> str:

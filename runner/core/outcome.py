@@ -222,8 +222,7 @@ def cancelled(by: str, reason: str) -> Decision:
 _NEXT = {
     "no_input": "check path and pattern, then ./prs resubmit {job}",
     "input_unreadable": "check path and read right, then ./prs resubmit {job}",
-    "entry_script_invalid": "correct the script, test it with ./prs try,"
-    " then ./prs resubmit {job}",
+    "entry_script_invalid": "correct the script, then ./prs resubmit {job}",
     "environment_failed": "correct the named requirement or interpreter,"
     " then ./prs resubmit {job}",
     "side_input_missing": "use stage: copy or a shared folder, then ./prs resubmit {job}",

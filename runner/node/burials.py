@@ -116,6 +116,6 @@ class Burials:
             self._part.give_up("a segment cannot be written", cause="output_not_writable")
         elif inits.is_given_up:
             self._part.give_up(
-                f"init() failed {inits.failures} times on this node, never well",
+                f"init() failed {inits.failures} times on this node and never succeeded",
                 cause="init_failed",
             )

@@ -57,12 +57,20 @@ class StepPart:
                 process.stop(grace_seconds=LEAVE_SECONDS, now=now)
 
     def stop(self, stop_reason: str, *, grace_seconds: float, reason: str = "") -> None:
-        """SIGTERM to all, SIGKILL to what is left after the grace."""
+        """SIGTERM to all, SIGKILL to what is left after the grace.
+
+        When the job itself is stopped, a process that waits for work just gets no
+        more of it: it runs its shutdown() and leaves, within the same grace.
+        """
         self._begin_end(self.end_reason or reason or f"stopped by the {stop_reason}")
         self.stop_reason = self.stop_reason or stop_reason
         now = time.monotonic()
         for process in self.crew:
-            process.stop(grace_seconds=grace_seconds, now=now)
+            if stop_reason == "order" and process.is_waiting_for_work:
+                process.ask_to_end()
+                process.kill_within(grace_seconds, now=now)
+            else:
+                process.stop(grace_seconds=grace_seconds, now=now)
 
     def give_up(self, reason: str, *, cause: str) -> None:
         """Leave the job: nothing is started any more, what runs may end its work."""

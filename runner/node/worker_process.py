@@ -17,6 +17,7 @@ from io import FileIO
 from pathlib import Path
 
 from runner.core.layout import process_name
+from runner.core.wire_format import wire
 from runner.node.clocks import Expiry, PhaseWords
 from runner.node.frames import Frame, FrameReader
 from runner.node.harness_config import (
@@ -150,6 +151,12 @@ class WorkerProcess:
 
     def find_held(self, local_id: int) -> HeldLease | None:
         return next((lease for lease in self.held if lease.local_id == local_id), None)
+
+    @property
+    def is_waiting_for_work(self) -> bool:
+        """Past init(), with nothing to do and nothing promised."""
+        is_idle = self.words().phase == wire.PHASE_IDLE
+        return self.is_ready and not self.held and not self.is_asked_to_end and is_idle
 
     def ask_to_end(self) -> None:
         self.is_asked_to_end = True

@@ -238,7 +238,8 @@ def _close_logs(
     )
     master.progress.write_progress_line(None)
     logs.overview(f"{result.status}: {result.reason}")
-    for line in (result.next_step, result.look_at and f"Look at {result.look_at}"):
+    next_step = result.next_step and f"What to do next: {result.next_step}"
+    for line in (next_step, result.look_at and f"Look at {result.look_at}"):
         if line:
             logs.overview(line)
     logs.overview(f"Master role on {logs.host} ended.")

@@ -166,8 +166,9 @@ class Participants:
         part.has_joined = True
         processes = report.process_count or part.job_node.process_count
         happened.overview.append(texts.node_joined(part.name, processes))
+        with_processes = texts.process_count(processes)
         participation.note_event(
-            self._job, "node_joined", f"node {part.name} joined with {processes} processes"
+            self._job, "node_joined", f"node {part.name} joined with {with_processes}"
         )
         happened.kinds.add("nodes")
 
@@ -293,11 +294,12 @@ class Participants:
         happened.over.append(part)
         happened.kinds |= {"nodes", "processes"}
 
-    def end_lost(self, part: Part, reason: str) -> None:
+    def end_lost(self, part: Part, reason: str, *, gone_back: int = 0) -> None:
         """End the part of a node that gives no sign of life any more."""
         participation.end_job_node(part.job_node, JobNodeState.LOST, reason=reason)
         self._forget(part)
-        participation.note_event(self._job, "node_lost", f"node {part.name}: {reason}")
+        text = f"{texts.node_lost(part.name, gone_back)} {reason}"
+        participation.note_event(self._job, "node_lost", text)
 
     def _forget(self, part: Part) -> None:
         self.parts.pop(part.number, None)

@@ -340,7 +340,7 @@ class StepMaster:
         if part.number not in self.participants.parts:
             return  # its journal says that it had ended
         gone_back = self.take_back_leases(part)
-        self.participants.end_lost(part, lost.reason)
+        self.participants.end_lost(part, lost.reason, gone_back=gone_back)
         line = texts.node_lost(part.name, gone_back)
         self.context.logs.overview(line)
         self.context.logs.master(f"{line} {lost.reason}", "WARNING")

@@ -222,6 +222,34 @@ def test_a_stop_leaves_nothing_also_not_children_that_ignore_sigterm(master, job
     assert set(master.told.statuses()) == {"STOPPED"}
 
 
+def test_a_stopped_job_lets_an_idle_process_shut_down_and_ends_a_busy_one(master):
+    master.make_job(
+        "import time\n"
+        "from azureml_user.parallel_run import EntryScript\n"
+        "def run(mini_batch):\n"
+        "    time.sleep(60)\n"
+        "def shutdown():\n"
+        "    (EntryScript().output_dir / ('shut-' + EntryScript().agent_name)).touch()\n",
+        files=1,
+    )
+    master.make_queue(created=1)
+    master.assign()
+    is_running = "a process in run() and one that waits"
+
+    def one_runs_and_one_waits() -> bool:
+        value = master.client.get(master.keys.live("n1"))
+        live = LiveNode.from_json(value).processes if value else ()
+        return sorted(one.phase for one in live) == ["idle", "run"]
+
+    wait_for(one_runs_and_one_waits, is_running)
+    master.order("stop", grace_seconds=5.0, reason="too many failures")
+    master.wait_for_report(AssignmentEnded)
+
+    assert len(list(master.folder.output.glob("shut-*"))) == 1
+    ends = sorted(one.end for one in master.told.of(ProcessEnded))
+    assert ends == ["ended", "killed by signal 15 (SIGTERM)"]
+
+
 def test_the_end_of_the_node_stops_the_assignment_and_gives_back_what_it_held(master, node):
     master.make_job(
         "import time\n"
