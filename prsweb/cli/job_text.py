@@ -47,10 +47,11 @@ def _row(job: Json) -> list[str]:
     ]
 
 
-def job_text(job: Json) -> str:
+def job_text(job: Json, *, next_step: str | None = None) -> str:
     """Return what happened in one sentence, then the facts, then the errors."""
     lines = [_headline(job), ""]
-    facts = [*_facts(job), *(("Warning", text) for text in job.get("warnings") or ())]
+    warnings = (("Warning", text) for text in job.get("warnings") or ())
+    facts = [*_facts(job), *warnings, ("Do next", next_step)]
     lines += [f"{name + ':':15} {printable(str(value))}" for name, value in facts if value]
     for group in job.get("top_errors") or ():
         lines += ["", *_error_lines(group)]
@@ -105,22 +106,26 @@ def _items(job: Json) -> str | None:
 
 
 def _error_lines(group: Json) -> Iterator[str]:
+    at = f" at {group['place']}" if group.get("place") else ""
     yield (
-        f"{group.get('count')} x {printable(str(group.get('title')))}"
-        f" at {or_dash(group.get('place'))}"
+        f"{group.get('count')} x {printable(str(group.get('title')))}{at}"
         f" (mini-batches: {or_dash(group.get('mini_batches'))}, "
-        f"nodes: {', '.join(group.get('nodes') or ()) or '-'})"
+        f"nodes: {', '.join(sorted(group.get('nodes') or ())) or '-'})"
     )
     for line in str(group.get("traceback") or "").splitlines():
         yield f"    {printable(line)}"
 
 
-def outcome_text(job: Json) -> str:
-    """Return the last words of a job that was waited for: state, reason, first error."""
+def outcome_text(job: Json, *, next_step: str | None = None) -> str:
+    """Return the last words of a job that was waited for: state, reason, first error,
+    what to do next."""
     lines = [f"{job['name']}: {_headline(job)}"]
     if job["state"] != "SUCCEEDED":
         lines.append(f"  Reason: {printable(or_dash(job.get('reason')))}")
         for group in (job.get("top_errors") or ())[:1]:
             lines += [f"  {line}" for line in _error_lines(group)]
-        lines.append(f"  More: ./prs show {str(job['id'])[:8]}, {job.get('url')}")
+        if next_step:
+            lines.append(f"  What to do next: {printable(next_step)}")
+        short_id = str(job["id"])[:8]
+        lines.append(f"  More: ./prs show {short_id}, ./prs logs {short_id}, {job.get('url')}")
     return "\n".join(lines)

@@ -85,7 +85,7 @@ def progress_text(job: Json) -> str:
     """Return ``digits  [#####.....]  50 %  45 of 90 mini-batches  Running``."""
     progress = job.get("progress") or {}
     state = state_word(job)
-    if job.get("mini_batches") is None or not progress:
+    if not job.get("mini_batches") or not progress:  # none, or none cut so far
         return f"{job['name']:12} {state}, {duration(job.get('seconds'))}"
     percent = float(progress.get("done_percent") or 0.0)
     filled = int(BAR_CHARACTERS * percent / 100)

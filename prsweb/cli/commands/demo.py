@@ -25,7 +25,9 @@ def demo(
     ends: bool,
     as_json: bool,
 ) -> int:
-    """Start everything, run the sample jobs, say where the results lie.
+    """Start everything, run the sample jobs.
+
+    It says where their results lie.
 
     With --exit it ends 0 only if all of them succeeded; without it the system
     stays up until Ctrl-C.

@@ -28,7 +28,8 @@ def errors(
         return
     print_result(_table(page["items"]))
     if not page["items"]:
-        say("No errors are recorded.")
+        of_kind = f" of kind {kind}" if kind else ""
+        say(f"No errors{of_kind} are recorded; ./prs logs {job} prints what the job wrote.")
 
 
 def _table(groups: list[dict[str, Any]]) -> str:
@@ -50,7 +51,7 @@ def _table(groups: list[dict[str, Any]]) -> str:
             or_dash(group.get("mini_batches")),
             or_dash(group.get("kind")),
             or_dash(group.get("place")),
-            ",".join(group.get("nodes") or ()) or "-",
+            ",".join(sorted(group.get("nodes") or ())) or "-",
             str(group["title"]),
             str(group["fingerprint"]),
         )

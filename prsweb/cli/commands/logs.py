@@ -47,7 +47,10 @@ def logs(
     server: str | None,
     as_json: bool,
 ) -> int:
-    """Print what the processes of JOB said; with --json, the list of its log files."""
+    """Print what the processes of JOB said.
+
+    With --json, print the list of its log files.
+    """
     choice = LogChoice(node, process, attempt, stream, level and level.upper(), path)
     client = connect(server)
     job_id = find_job_id(client, job)
@@ -62,14 +65,19 @@ def logs(
         say(f"{found['name']}: {printable(str(found.get('reason')))}")
         say("no log: the process never started")
         return ENDED_BADLY
-    return _follow(reader, choice) if follow else _print_all(reader, choice)
+    if follow:
+        return _follow(reader, choice)
+    if not _print_all(reader, choice) and found["state"] == "FAILED":
+        say(f"./prs show {job} says why the job failed.")
+    return DONE
 
 
 def _never_started(job: dict[str, Any]) -> bool:
     return job["state"] in ("FAILED", "CANCELLED") and job.get("started_at") is None
 
 
-def _print_all(reader: LogReader, choice: LogChoice) -> int:
+def _print_all(reader: LogReader, choice: LogChoice) -> bool:
+    """Return whether there was a line to print."""
     sources = reader.sources(choice)
     if not sources:
         _say_what_there_is(reader, choice)
@@ -83,13 +91,14 @@ def _print_all(reader: LogReader, choice: LogChoice) -> int:
                 has_said = True
     if sources and not has_said:
         say("Nothing was written there.")
-    return DONE
+    return has_said
 
 
 def _say_what_there_is(reader: LogReader, choice: LogChoice) -> None:
     files = reader.files()
     if choice.path is not None:
         names = ", ".join(str(file["path"]) for file in files[:20]) or "none yet"
+        names += f" and {len(files) - 20} more, listed by --json" if len(files) > 20 else ""
         raise CommandFailed(
             f"the job has no log {choice.path}; it has: {names}", code="not_found"
         )

@@ -10,7 +10,7 @@ import click
 from prsweb.cli.client import ApiClient, connect, segment
 from prsweb.cli.console import print_json, print_result, say
 from prsweb.cli.failure import CommandFailed
-from prsweb.cli.job_reference import find_job_id
+from prsweb.cli.job_reference import find_job_id, get_job
 from prsweb.cli.shared_options import api_command, job_argument
 
 
@@ -37,7 +37,15 @@ def output(*, job: str, download: Path | None, server: str | None, as_json: bool
         path = download / Path(found["output"]).name
     print_result(str(path))
     if found["output"] is None:
-        say("There is no output file yet, or the job has none; this is the output folder.")
+        say(_why_no_file(get_job(client, job_id)))
+
+
+def _why_no_file(job: dict[str, Any]) -> str:
+    if job["kind"] == "parallel_run_step" and job["state"] in ("FAILED", "CANCELLED"):
+        return "The job wrote no output file, as it did not succeed; this is its output folder."
+    if job["kind"] == "parallel_run_step" and job["state"] != "SUCCEEDED":
+        return "There is no output file yet; this is the output folder."
+    return "The job has no output file of its own; this is its output folder."
 
 
 def _download(

@@ -18,5 +18,6 @@ def show(*, job: str, server: str | None, as_json: bool) -> None:
         print_json(found)
         return
     from prsweb.cli.job_text import job_text
+    from prsweb.cli.next_step import read_next_step
 
-    print_result(job_text(found))
+    print_result(job_text(found, next_step=read_next_step(client, found)))

@@ -58,11 +58,15 @@ def wait_and_show(client: Any, job: dict[str, Any], as_json: bool) -> int:
     """Wait for the job and print how it ended. Returns the exit status."""
     from prsweb.cli.failure import ENDED_BADLY
     from prsweb.cli.job_text import outcome_text
+    from prsweb.cli.next_step import read_next_step
     from prsweb.cli.waiting import wait_for_job
 
     say(_accepted(job))
     ended = wait_for_job(client, str(job["id"]))
-    print_json(ended) if as_json else print_result(outcome_text(ended))
+    if as_json:
+        print_json(ended)
+    else:
+        print_result(outcome_text(ended, next_step=read_next_step(client, ended)))
     return DONE if ended["state"] == "SUCCEEDED" else ENDED_BADLY
 
 
