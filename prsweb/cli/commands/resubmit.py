@@ -14,7 +14,11 @@ from prsweb.cli.shared_options import api_command, job_argument, set_option
 @api_command
 @job_argument
 @set_option
-@click.option("--failed-only", is_flag=True, help="Take over what succeeded, run the rest.")
+@click.option(
+    "--failed-only",
+    is_flag=True,
+    help="Take over what succeeded, run the rest; not offered yet.",
+)
 @click.option("--wait", is_flag=True, help="Show progress; exit with the job's outcome.")
 def resubmit(
     *,
