@@ -294,7 +294,7 @@ def moment(text: str) -> datetime:
 
     Raises ValueError with the rule.
     """
-    rule = f"must be like 7d, 24h, 30m, or a time like 2026-01-31T09:00:00Z (found: {text})"
+    rule = "must be like 7d, 24h, 30m, or a time like 2026-01-31T09:00:00Z"
     if match := _AGE.fullmatch(text.strip()):
         try:
             return timezone.now() - timedelta(**{_AGE_UNITS[match[2]]: int(match[1])})

@@ -467,6 +467,8 @@ def _starting(choice: HeadlineChoice, facts: HeadlineFacts) -> str:
 def _waiting(choice: HeadlineChoice, facts: HeadlineFacts) -> str:
     reason = facts.reason.rstrip(". ") or "the scheduler has not looked at it yet"
     word = "Submitted" if choice.case == "submitted" else "Waiting"
+    if choice.case != "submitted" and reason.startswith("waiting for "):
+        return f"W{reason[1:]}; decided by the scheduler."
     return f"{word}: {reason}; decided by the scheduler."
 
 

@@ -36,4 +36,7 @@ def is_allowed(path: Path, user: User) -> bool:
 
 def roots_rule() -> str:
     roots = ", ".join(map(str, settings.PRSWEB_INPUT_ROOTS)) or "none is set"
-    return f"must lie below a folder that the server allows ({roots})"
+    return (
+        f"must lie below a folder that the server allows ({roots});"
+        " PRSWEB_INPUT_ROOTS names others when ./prs up starts"
+    )
