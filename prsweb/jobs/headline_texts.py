@@ -18,7 +18,7 @@ from runner.core.headline import (
     HeadlineFacts,
     choose_headline,
 )
-from runner.core.states import ENDED_JOB_NODE_STATES, JobKind, JobState
+from runner.core.states import ENDED_JOB_NODE_STATES, JobKind, JobNodeState, JobState
 
 Numbers = Mapping[str, Any]
 
@@ -63,6 +63,8 @@ def headline_of(job: Job) -> Headline:
     facts = _facts(job, limits=job.spec)
     if not has_ended(job):
         facts = _with_live_parts(job, facts)
+    elif facts.kind is JobKind.MULTI_NODE and facts.state is JobState.SUCCEEDED:
+        facts = replace(facts, failed_children=_failed_children(job))
     return _headline(job, facts)
 
 
@@ -140,6 +142,19 @@ def _init_errors(job: Job) -> ErrorFacts | None:
         .first()
     )
     return ErrorFacts(group.title, group.count, tuple(group.nodes)) if group else None
+
+
+def _failed_children(job: Job) -> dict[int, int]:
+    """Exit codes of the child nodes that failed by themselves, by node index: one that the
+    main node's end stopped ended after it."""
+    nodes = JobNode.objects.filter(job_id=job.pk, attempt=job.attempt)
+    main = nodes.filter(is_main=True).first()
+    if main is None or main.ended_at is None:
+        return {}
+    failed = nodes.filter(
+        is_main=False, state=JobNodeState.FAILED, exit_code__gt=0, ended_at__lte=main.ended_at
+    )
+    return {node.index: node.exit_code or 0 for node in failed.order_by("index")}
 
 
 def _run_seconds(job: Job) -> float | None:
@@ -410,8 +425,17 @@ def _reused(choice: HeadlineChoice, facts: HeadlineFacts) -> str:
 
 
 def _succeeded_main(choice: HeadlineChoice, facts: HeadlineFacts) -> str:
-    after = duration_words(choice.numbers["seconds"])
-    return f"Succeeded: the main node exited with 0 after {after}; it decides the outcome."
+    n = choice.numbers
+    after = duration_words(n["seconds"])
+    if not n["failed_children"]:
+        return f"Succeeded: the main node exited with 0 after {after}; it decides the outcome."
+    index, code = next(iter(n["failed_children"].items()))
+    more = len(n["failed_children"]) - 1
+    others = f" and {_count(more, 'other child node')}" if more else ""
+    return (
+        f"Succeeded: the main node exited with 0 after {after}; child node {index}{others} "
+        f"had failed (code {code}), which does not change the outcome."
+    )
 
 
 def _succeeded_command(choice: HeadlineChoice, facts: HeadlineFacts) -> str:

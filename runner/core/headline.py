@@ -78,6 +78,7 @@ class HeadlineFacts:
     processes_ended: int | None = None
     limits: Mapping[str, Any] = field(default_factory=dict)  # settings as submitted
     init_errors: ErrorFacts | None = None  # the largest group of failures in init()
+    failed_children: Mapping[int, int] = field(default_factory=dict)  # node index: exit code
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,7 @@ def _succeeded(facts: HeadlineFacts) -> HeadlineChoice:
     numbers = {"seconds": facts.run_seconds}
     if facts.kind is not JobKind.PARALLEL_RUN_STEP:
         numbers |= {"main_node": facts.main_node or 0, "nodes": facts.node_count}
+        numbers["failed_children"] = dict(facts.failed_children)
         case = "succeeded_main" if facts.kind is JobKind.MULTI_NODE else "succeeded_command"
         return HeadlineChoice(case, numbers, MAIN_NODE, ("logs", "outputs"))
     numbers |= {

@@ -15,7 +15,7 @@ from prsweb.jobs.headline_texts import (
     list_headline,
 )
 from prsweb.jobs.models import ErrorGroup, JobNode, JobProcess
-from runner.core.states import JobKind, JobState
+from runner.core.states import JobKind, JobNodeState, JobState
 
 KEY_ERROR = {"title": "KeyError: 'label'", "kind": "exception", "place": "", "count": 39}
 
@@ -207,6 +207,40 @@ def test_the_main_nodes_exit_has_a_meaning(make_job):
         "Failed: the main node (node 0) exited with code 139 (segmentation fault) after "
         "12 min; it decides the outcome, so the 7 child nodes were stopped."
     )
+
+
+def test_a_child_that_failed_before_a_good_end_is_named(make_job):
+    now = timezone.now()
+    job = make_job(
+        kind="multi_node",
+        state=JobState.SUCCEEDED,
+        attempt=1,
+        main_node=0,
+        node_count=3,
+        ended_at=now,
+        running_at=now - timedelta(minutes=34),
+    )
+    start_parts(job, nodes=3, processes=0)
+    ended = {
+        0: (JobNodeState.SUCCEEDED, 0, now),
+        1: (JobNodeState.FAILED, 139, now - timedelta(minutes=5)),
+        2: (JobNodeState.FAILED, 143, now + timedelta(seconds=1)),  # stopped with the main
+    }
+    for index, (state, code, at) in ended.items():
+        JobNode.objects.filter(job=job, index=index).update(
+            state=state, exit_code=code, ended_at=at, is_main=index == 0
+        )
+
+    assert headline_of(job).text == (
+        "Succeeded: the main node exited with 0 after 34 min; child node 1 had failed "
+        "(code 139), which does not change the outcome."
+    )
+
+
+def test_what_a_job_waits_for_is_said_once(make_job):
+    job = make_job(state=JobState.RUNNABLE, state_reason="waiting for nodes: 0 are free")
+
+    assert headline_of(job).text == ("Waiting for nodes: 0 are free; decided by the scheduler.")
 
 
 def test_cancelling_and_cancelled(make_job):
