@@ -105,7 +105,8 @@ def whole_reason(
 
 def succeeded(tally: Tally) -> Decision:
     if not tally.partial and not tally.failed:
-        return Decision("", f"all {tally.created:,} mini-batches were processed")
+        what = "all {:,} mini-batches were" if tally.created != 1 else "the {:,} mini-batch was"
+        return Decision("", f"{what.format(tally.created)} processed")
     return Decision(
         "",
         f"all {tally.created:,} mini-batches were processed, {tally.failed:,} of them failed,"

@@ -69,6 +69,15 @@ def test_the_last_words_of_a_failed_job_name_reason_and_first_error() -> None:
     assert "./prs show 9f1c2b7e" in text
 
 
+def test_an_error_without_a_place_names_none_and_the_advice_follows() -> None:
+    group = {"count": 18, "title": "run() returned NoneType", "nodes": ["n2", "n1"]}
+
+    text = outcome_text(JOB | {"top_errors": [group]}, next_step="return a list")
+
+    assert "  18 x run() returned NoneType (mini-batches: -, nodes: n1, n2)\n" in text
+    assert "  What to do next: return a list\n" in text
+
+
 def test_a_job_without_mini_batches_shows_its_state_and_time() -> None:
     ring = JOB | {"name": "ring", "kind": "multi_node", "mini_batches": None, "progress": None}
 
