@@ -31,7 +31,7 @@ export function startKeys() {
 
 function pressed(event) {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
-  if (event.target.closest("input, textarea, select, [contenteditable], dialog")) return;
+  if (event.target.closest("input, textarea, select, [contenteditable], dialog[open]")) return;
   const sequence = first ? `${first} ${event.key}` : event.key;
   first = !first && event.key === "g" ? "g" : "";
   if (first) return;
@@ -104,8 +104,9 @@ function showKeys() {
   close.textContent = "Close";
   form.append(close);
   sheet.append(title, list, form);
+  sheet.addEventListener("close", () => sheet.remove()); // the focus goes back
   document.body.append(sheet);
-  sheet.showModal(); // gives the focus back when it is closed
+  sheet.showModal();
   return true;
 }
 

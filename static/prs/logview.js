@@ -37,6 +37,13 @@ export class LogView {
     this.view.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.view.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.paint()).observe(this.view);
+    new ResizeObserver(() => this.fit()).observe(document.body);
+  }
+
+  // The pane ends where the window does.
+  fit() {
+    const top = Math.round(this.view.getBoundingClientRect().top + window.scrollY);
+    this.view.style.setProperty("--log-top", `${top}px`);
   }
 
   get height() {
