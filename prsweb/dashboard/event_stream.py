@@ -32,8 +32,11 @@ class Viewer(ABC):
     def may_see(self) -> bool: ...
 
     @abstractmethod
-    def render(self, facts: list[Fact], *, is_tick: bool) -> str:
-        """Return partials for the page, "" when nothing on it changed."""
+    def render(self, facts: list[Fact], *, is_tick: bool, position: str) -> str:
+        """Return partials for the page, "" when nothing on it changed.
+
+        ``position``: where the stream stands, the facts included.
+        """
 
     def is_over(self) -> bool:
         """Whether nothing on the page will change any more."""
@@ -93,7 +96,9 @@ class EventStream:
             is_tick = now - ticked_at >= TICK_SECONDS
             ticked_at = now if is_tick else ticked_at
             if facts or is_tick:
-                html = await sync_to_async(self._viewer.render)(facts, is_tick=is_tick)
+                html = await sync_to_async(self._viewer.render)(
+                    facts, is_tick=is_tick, position=str(self._position or "")
+                )
                 if html:
                     spoke_at = now
                     yield message_of("", html, self._position)

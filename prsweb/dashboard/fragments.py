@@ -50,6 +50,7 @@ class Fragment:
     context: Callable[[PageView], Context]
     facts: frozenset[str]  # kinds of facts that touch it
     ticks: bool = False  # changes with the clock while the job is active
+    is_shared: bool = True  # the same for everybody who may see the job
 
 
 def render_fragment(name: str, view: PageView) -> str:
@@ -138,8 +139,12 @@ FRAGMENTS: dict[str, Fragment] = {
     "head": Fragment(
         "_head.html", _head, frozenset({"state", "progress", "errors", "nodes"}), ticks=True
     ),
-    "actions": Fragment("_actions.html", _actions, frozenset({"state"}), ticks=True),
-    "tabs": Fragment("_tabs.html", _tabs, frozenset({"state", "progress", "errors"})),
+    "actions": Fragment(
+        "_actions.html", _actions, frozenset({"state"}), ticks=True, is_shared=False
+    ),
+    "tabs": Fragment(
+        "_tabs.html", _tabs, frozenset({"state", "progress", "errors"}), is_shared=False
+    ),
     "progress": Fragment("_progress.html", _progress, frozenset({"state", "progress"})),
     "overview_log": Fragment(
         "_overview_log.html", _overview_log, frozenset({"state", "progress", "log"})
@@ -151,9 +156,14 @@ FRAGMENTS: dict[str, Fragment] = {
     "events": Fragment("_events.html", _events, frozenset({"state", "nodes"})),
     "job_nodes": Fragment("_job_nodes.html", _nodes, frozenset({"state", "nodes"})),
     "mini_batches": Fragment(
-        "_mini_batches.html", _mini_batches, frozenset({"mini_batches", "state", "progress"})
+        "_mini_batches.html",
+        _mini_batches,
+        frozenset({"mini_batches", "state", "progress"}),
+        is_shared=False,
     ),
-    "errors": Fragment("_errors.html", _errors, frozenset({"errors", "state"})),
+    "errors": Fragment(
+        "_errors.html", _errors, frozenset({"errors", "state"}), is_shared=False
+    ),
 }
 
 FRAME = ("head", "actions", "tabs")  # stands on every page of a job

@@ -13,6 +13,7 @@ from prsweb.dashboard import fragments, job_rows
 from prsweb.dashboard.event_stream import Fact, Viewer, follow
 from prsweb.dashboard.fragments import PageView
 from prsweb.dashboard.positions import Position
+from prsweb.dashboard.shared_renders import shared_renders
 from prsweb.jobs.models import Job
 from prsweb.jobs.selectors.jobs import NoSuchJob, get_job, has_ended
 from runner.core.redis_keys import ALL_EVENTS, JobKeys
@@ -91,7 +92,7 @@ class JobViewer(Viewer):
             return False
         return True
 
-    def render(self, facts: list[Fact], *, is_tick: bool) -> str:
+    def render(self, facts: list[Fact], *, is_tick: bool, position: str) -> str:
         view = self.view
         kinds = {fact.get("kind", "") for fact in facts}
         names = fragments.touched_fragments(view.page, kinds, is_tick=is_tick)
@@ -105,8 +106,18 @@ class JobViewer(Viewer):
         self._is_first = False
         self.view = PageView(view.page, job, view.user, view.query)
         return "".join(
-            self._sent.partial(f"fragment-{name}", fragments.render_fragment(name, self.view))
-            for name in names
+            self._sent.partial(f"fragment-{name}", self._html(name, position)) for name in names
+        )
+
+    def _html(self, name: str, position: str) -> str:
+        view = self.view
+        if not fragments.FRAGMENTS[name].is_shared:
+            return fragments.render_fragment(name, view)
+        return shared_renders.get(
+            f"{view.job.job_id} {view.job.state}",
+            name,
+            position,
+            lambda: fragments.render_fragment(name, view),
         )
 
 
@@ -120,7 +131,7 @@ class ListViewer(Viewer):
     def may_see(self) -> bool:
         return _is_active(self._user)
 
-    def render(self, facts: list[Fact], *, is_tick: bool) -> str:
+    def render(self, facts: list[Fact], *, is_tick: bool, position: str) -> str:
         if not facts:
             return ""
         changed = {fact["job"] for fact in facts if fact.get("job")}

@@ -12,7 +12,6 @@ let signAt = performance.now(); // last message or ping
 let lostAt = null; // Date: since when nothing came
 let polledAt = 0;
 let isRefreshing = false;
-let etag = null;
 
 export function isPaused() {
   return state === "paused";
@@ -127,12 +126,10 @@ export async function refresh() {
   isRefreshing = true;
   polledAt = performance.now();
   try {
-    const headers = etag ? { "If-None-Match": etag } : {};
-    const response = await fetch(location.href, { headers, cache: "no-store" });
+    const response = await fetch(location.href, { cache: "no-store" });
     if (response.redirected && new URL(response.url).pathname === "/sign-in/") {
       signedOut();
     } else if (response.ok) {
-      etag = response.headers.get("ETag");
       await morphMain(await response.text());
     }
   } catch {

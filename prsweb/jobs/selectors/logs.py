@@ -206,10 +206,16 @@ def _paths(logs: Path) -> Iterator[str]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         names = set(files)
         for name in files:
-            is_index = name.endswith(INDEX_SUFFIX) and name[: -len(INDEX_SUFFIX)] in names
-            if not is_index and not name.startswith("."):
+            if not _is_index(name, names) and not name.startswith("."):
                 found.append(os.path.relpath(Path(folder) / name, logs))
     yield from sorted(found)
+
+
+def _is_index(name: str, names: set[str]) -> bool:
+    """Whether the file lies beside a log: ``NAME.idx`` of a log ``NAME``, or the line
+    times ``attempt-1.idx`` of ``attempt-1.log``."""
+    stem = name.removesuffix(INDEX_SUFFIX)
+    return stem != name and (stem in names or f"{stem}.log" in names)
 
 
 def _process_of(path: str) -> str | None:

@@ -28,7 +28,7 @@ def test_a_row_that_is_shown_and_changed_is_sent_and_no_other(alice, make_job):
     shown, quiet = make_job(name="shown"), make_job(name="quiet")
     viewer = viewer_of(alice, shown, quiet)
 
-    html = viewer.render([fact(shown)], is_tick=False)
+    html = viewer.render([fact(shown)], is_tick=False, position="")
 
     assert f'hx-target="#job-{shown.job_id}"' in html
     assert quiet.job_id not in html
@@ -38,9 +38,9 @@ def test_a_row_that_is_shown_and_changed_is_sent_and_no_other(alice, make_job):
 def test_the_same_row_is_not_sent_twice(alice, make_job):
     job = make_job(ended_at=timezone.now(), state=JobState.SUCCEEDED)
     viewer = viewer_of(alice, job)
-    viewer.render([fact(job)], is_tick=False)
+    viewer.render([fact(job)], is_tick=False, position="")
 
-    assert viewer.render([fact(job)], is_tick=False) == ""
+    assert viewer.render([fact(job)], is_tick=False, position="") == ""
 
 
 def test_a_new_job_is_offered_and_moves_no_row(alice, make_job):
@@ -50,7 +50,7 @@ def test_a_new_job_is_offered_and_moves_no_row(alice, make_job):
     old.save(update_fields=["submitted_at"])
     new = make_job()
 
-    html = viewer.render([fact(new, "state"), fact(old, "state")], is_tick=False)
+    html = viewer.render([fact(new, "state"), fact(old, "state")], is_tick=False, position="")
 
     assert "1 new job: show" in html
     assert f'id="job-{new.job_id}"' not in html
@@ -61,7 +61,7 @@ def test_somebody_elses_private_job_is_neither_shown_nor_counted(bob, make_job):
     private = make_job(private=True)
     viewer = viewer_of(bob, private, minutes_ago=1)
 
-    html = viewer.render([fact(private)], is_tick=False)
+    html = viewer.render([fact(private)], is_tick=False, position="")
 
     assert private.job_id not in html
     assert "new job" not in html
@@ -70,6 +70,6 @@ def test_somebody_elses_private_job_is_neither_shown_nor_counted(bob, make_job):
 def test_malformed_facts_and_queries_change_nothing(alice):
     viewer = ListViewer(alice, {"rows": "x,,<b>", "rendered_at": "never"})
 
-    html = viewer.render([{"kind": "state", "job": "<script>"}, {}], is_tick=False)
+    html = viewer.render([{"kind": "state", "job": "<script>"}, {}], is_tick=False, position="")
 
     assert "<script>" not in html
