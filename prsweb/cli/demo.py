@@ -60,6 +60,7 @@ class Demo:
             self.failure = CommandFailed(f"unexpected {type(error).__name__}: {error}")
             say(f"prs: {self.failure.message}")
         if self.ends_system:
+            say("The jobs have ended; stopping everything.")  # takes some seconds
             request.stop.set()
 
     @property
