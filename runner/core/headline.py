@@ -147,7 +147,8 @@ def _failed(facts: HeadlineFacts) -> HeadlineChoice:
         }
         case = "main_node_exit" if facts.kind is JobKind.MULTI_NODE else "command_exit"
         return HeadlineChoice(case, numbers, _decider(facts, cause), ("logs", "resubmit"))
-    actions = ("errors", "resubmit") if "dominant" in outcome else ("resubmit", "logs")
+    has_errors = "dominant" in outcome or bool(outcome.get("group_count"))
+    actions = ("errors", "resubmit") if has_errors else ("resubmit", "logs")
     return HeadlineChoice(cause or "failed", numbers, _decider(facts, cause), actions)
 
 

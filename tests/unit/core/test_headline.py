@@ -75,3 +75,18 @@ def test_a_failure_names_the_setting_that_decided(facts, decider):
     choice = choose_headline(HeadlineFacts(kind=P, state=J.FAILED, **facts))
 
     assert choice.decided_by == decider
+
+
+@pytest.mark.parametrize(
+    ("outcome", "first"),
+    [
+        ({"dominant": "KeyError: 'label'", "group_count": 1}, "errors"),
+        ({"group_count": 3}, "errors"),  # several causes, none of them the largest by far
+        ({"group_count": 0}, "resubmit"),
+        ({}, "resubmit"),
+    ],
+)
+def test_a_failed_job_leads_to_its_errors_first_where_it_has_any(outcome, first):
+    facts = HeadlineFacts(kind=P, state=J.FAILED, cause="error_threshold", outcome=outcome)
+
+    assert choose_headline(facts).actions[0] == first
