@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
+
 from prsweb.paths import CHECKOUT, prsweb_home
 from prsweb.static_version import tree_version
 
@@ -25,6 +27,10 @@ def _secret_key() -> str:
 
 def _database(url: str) -> dict[str, object]:
     parts = urlsplit(url)
+    if parts.scheme not in ("sqlite", "postgres", "postgresql"):
+        raise ImproperlyConfigured(
+            "PRSWEB_DATABASE_URL must begin with postgresql:// or sqlite:///"
+        )
     if parts.scheme == "sqlite":
         return {
             "ENGINE": "django.db.backends.sqlite3",
@@ -167,4 +173,13 @@ def _input_roots() -> tuple[Path, ...]:
 
 
 PRSWEB_INPUT_ROOTS = _input_roots()
-PRSWEB_MAX_NODES_PER_JOB = int(os.environ.get("PRSWEB_MAX_NODES_PER_JOB", "1000"))
+
+
+def _whole_number(name: str, default: int) -> int:
+    text = os.environ.get(name, "") or str(default)
+    if not (text.isascii() and text.isdigit()):
+        raise ImproperlyConfigured(f"{name} must be a whole number (found: {text})")
+    return int(text)
+
+
+PRSWEB_MAX_NODES_PER_JOB = _whole_number("PRSWEB_MAX_NODES_PER_JOB", 1000)

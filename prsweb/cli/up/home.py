@@ -6,6 +6,7 @@ import base64
 import fcntl
 import json
 import os
+import re
 import secrets
 import time
 from dataclasses import asdict, dataclass
@@ -21,10 +22,22 @@ PASSAGE_MODE = 0o711
 # A watcher that cleans up after a killed ``up`` holds the lock a little longer.
 LOCK_WAIT_SECONDS = 20.0
 POLL_SECONDS = 0.1
+_KEY = re.compile(rb"[!-~]{16,}")
 
 
 class HomeUnusable(CommandFailed):
     """PRSWEB_HOME cannot be made or written."""
+
+
+class KeyDamaged(CommandFailed):
+    """A file that holds a key of ours holds something else."""
+
+    def __init__(self, path: Path, follows: str) -> None:
+        super().__init__(
+            f"{path} is damaged: it holds no key. Put a copy of it back, or remove it: "
+            f"a new one is made, and {follows}.",
+            code="unavailable",
+        )
 
 
 class HomeInUse(CommandFailed):
@@ -51,7 +64,7 @@ class Holder:
 
 
 def make_home(home: Home) -> None:
-    """Make the folders and keys that are missing. Raises HomeUnusable."""
+    """Make the folders and keys that are missing. Raises HomeUnusable, KeyDamaged."""
     try:
         _make_folder(home.root, PASSAGE_MODE)
         for folder in (home.private, home.run, home.logs, home.redis_data):
@@ -61,11 +74,25 @@ def make_home(home: Home) -> None:
         write_once(home.secret_key, secrets.token_urlsafe(50))
         write_once(home.data_key, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
         write_once(home.redis_password, secrets.token_urlsafe(32))
+        check_key(home.secret_key, "everybody signs in anew")
+        check_key(home.data_key, "what was encrypted with it is lost")
+        check_key(home.redis_password, "nothing is lost")
     except OSError as error:
-        raise HomeUnusable(
-            f"PRSWEB_HOME {home.root} cannot be used: {error.strerror}: {error.filename}. "
-            "Set PRSWEB_HOME to a folder that you may write."
-        ) from error
+        raise home_unusable(home, error) from error
+
+
+def home_unusable(home: Home, error: OSError) -> HomeUnusable:
+    said = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+    return HomeUnusable(
+        f"PRSWEB_HOME {home.root} cannot be used: {said}. "
+        "Set PRSWEB_HOME to a folder that you may write."
+    )
+
+
+def check_key(path: Path, follows: str) -> None:
+    """Raise KeyDamaged, with what would follow from a new one, unless it is a key."""
+    if not _KEY.fullmatch(path.read_bytes().strip()):
+        raise KeyDamaged(path, follows)
 
 
 def write_once(path: Path, text: str) -> None:

@@ -25,3 +25,4 @@ class Part:
     stage: StopStage
     grace_seconds: float  # from SIGTERM to SIGKILL
     pass_fds: tuple[int, ...] = ()
+    remedy: str = ""  # a sentence for whoever reads that it does not start

@@ -31,7 +31,14 @@ class PartMaker:
     environment: Mapping[str, str]
 
     def redis(self, server: RedisServer) -> Part:
-        return self._part("redis", server.argv, StopStage.REDIS, grace_seconds=5.0)
+        return self._part(
+            "redis",
+            server.argv,
+            StopStage.REDIS,
+            grace_seconds=5.0,
+            remedy=f"If its data is damaged, move {self.home.redis_data} away: "
+            "jobs and results lie elsewhere, and what waits is queued anew.",
+        )
 
     def web(self, listener: socket.socket) -> Part:
         descriptor = listener.fileno()
@@ -87,6 +94,7 @@ class PartMaker:
         grace_seconds: float,
         pass_fds: tuple[int, ...] = (),
         told: Mapping[str, str] | None = None,
+        remedy: str = "",
     ) -> Part:
         return Part(
             name=name,
@@ -96,6 +104,7 @@ class PartMaker:
             stage=stage,
             grace_seconds=grace_seconds,
             pass_fds=pass_fds,
+            remedy=remedy,
         )
 
 

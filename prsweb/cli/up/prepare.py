@@ -8,18 +8,57 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
+from typing import Any
+
+REFUSED = 2  # why stands in the last line of standard error
 
 
 def main() -> int:
     os.umask(0o077)  # the database and its journal are for their owner alone
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prsweb.settings")
+    try:
+        set_up_django()
+        if not migrate():
+            return REFUSED
+        print(json.dumps({"sign_in_path": prepare_admin()}))
+    except Exception as error:
+        traceback.print_exc()  # for the log
+        print(describe_failure(error), file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+def set_up_django() -> None:
     import django
 
     django.setup()
-    if not migrate():
-        return 2
-    print(json.dumps({"sign_in_path": prepare_admin()}))
-    return 0
+
+
+def describe_failure(error: Exception) -> str:
+    """Return one line: what cannot be used, why, and what to do."""
+    from django.core.exceptions import ImproperlyConfigured
+    from django.db import DatabaseError
+
+    said = " ".join(str(error).split())
+    if isinstance(error, ImproperlyConfigured):
+        return f"a setting cannot be used: {said.rstrip('.')} (docs/settings.md has them all)"
+    if not isinstance(error, DatabaseError):
+        return f"the database could not be made ready: {type(error).__name__}: {said}"
+    database = _database()
+    if database["ENGINE"].endswith("sqlite3"):
+        return (
+            f"the database {database['NAME']} cannot be used: {said}. Put a copy of it "
+            "back, or move it away to begin with an empty one."
+        )
+    return f"the database of PRSWEB_DATABASE_URL cannot be used: {said}"
+
+
+def _database() -> dict[str, Any]:
+    from django.conf import settings
+
+    database: dict[str, Any] = settings.DATABASES["default"]
+    return database
 
 
 def migrate() -> bool:
@@ -62,7 +101,7 @@ def prepare_admin() -> str:
     admin = ensure_local_admin()
     home = prsweb_home()
     try:
-        find_token(home.token.read_text().strip())
+        find_token(home.token.read_text(errors="replace").strip())
     except (OSError, TokenRefused):
         token = create_token(user=admin, name="prs up", scope=Scope.ADMIN)
         write_private(home.token, token.text + "\n")

@@ -82,7 +82,12 @@ def set_up_redis(home: Home) -> RedisServer:
         config=home.redis_data / "redis.conf",
         password=home.redis_password.read_text().strip(),
     )
-    server.remove_socket()
+    try:
+        server.remove_socket()
+    except IsADirectoryError as error:
+        raise CommandFailed(
+            f"{path} is a folder, where the socket of Redis belongs: remove it"
+        ) from error
     if path.parent != home.run:
         path.parent.mkdir(mode=0o700, exist_ok=True)
     write_private(server.config, _config(home, server))

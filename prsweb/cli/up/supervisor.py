@@ -35,9 +35,10 @@ class PartKeepsFailing(CommandFailed):
     status = ENDED_BADLY
 
     def __init__(self, part: Part, ending: str) -> None:
+        remedy = f"\n{part.remedy}" if part.remedy else ""
         super().__init__(
             f"{part.name} ended {FAILED_STARTS_LIMIT} times in a row right after its "
-            f"start, at last {ending}. The end of {part.log}:\n{tail(part.log)}",
+            f"start, at last {ending}. The end of {part.log}:\n{tail(part.log)}{remedy}",
             code="unavailable",
         )
 

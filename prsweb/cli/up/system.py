@@ -11,7 +11,8 @@ from threading import Thread
 from prsweb.cli.console import say
 from prsweb.cli.failure import DONE
 from prsweb.cli.up.address import is_loopback, listen, local_url, node_address
-from prsweb.cli.up.home import LockFile, hold_home, make_home
+from prsweb.cli.up.foreign_redis import check_redis
+from prsweb.cli.up.home import LockFile, hold_home, home_unusable, make_home
 from prsweb.cli.up.options import UpOptions
 from prsweb.cli.up.parts import PartMaker, base_environment, server_environment
 from prsweb.cli.up.preparation import Preparation
@@ -43,11 +44,20 @@ class System:
         self.options = options
         self.request = StopRequest()
         self._announce_line = announce
+        self._has_said_missing = False
         self._companion = companion  # runs in a thread of its own once all is ready
 
     def run(self) -> int:
         """Return the exit status. Raises CommandFailed when it cannot start or go on."""
         make_home(self.home)
+        try:
+            return self._run_in_home()
+        except OSError as error:  # a folder in the way of a file of ours, a full disk
+            if not str(error.filename).startswith(str(self.home.root)):
+                raise
+            raise home_unusable(self.home, error) from error
+
+    def _run_in_home(self) -> int:
         lock = hold_home(self.home)
         try:
             # Ends what a killed system has left: its web part would hold the port.
@@ -76,7 +86,8 @@ class System:
 
     def _own_redis(self) -> RedisServer | None:
         """None: PRSWEB_REDIS_URL names a server that is not ours."""
-        if os.environ.get("PRSWEB_REDIS_URL"):
+        if url := os.environ.get("PRSWEB_REDIS_URL"):
+            check_redis(url)
             return None
         return set_up_redis(self.home)
 
@@ -156,6 +167,7 @@ class System:
     def _announce_ready(self) -> bool:
         assert self._readiness is not None
         if not self._readiness.is_ready.is_set():
+            self._say_what_is_missing(self._readiness)
             return False
         nodes = "1 node is" if self.options.nodes == 1 else f"{self.options.nodes} nodes are"
         self._announce(f"{nodes} ready. Ctrl-C stops everything.")
@@ -163,6 +175,11 @@ class System:
             arguments = (self.url, self.request)
             Thread(target=self._companion, args=arguments, daemon=True).start()
         return True
+
+    def _say_what_is_missing(self, readiness: ReadinessWatch) -> None:
+        if not self._has_said_missing and (missing := readiness.missing_for_long()):
+            self._has_said_missing = True
+            say(f"not ready yet: {missing}; the logs lie in {self.home.logs}")
 
     def _end(self) -> None:
         """Stop every part, then whatever they left; remove socket and server.json."""
@@ -174,7 +191,9 @@ class System:
             self._preparation.stop()
         for name in self._supervisor.stop(hurry=self.request.hurry):
             say(f"{name} outlived SIGKILL; it waits in the system, for a disk perhaps")
-        self.home.server_file.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder in its place; the watcher must end all the same
+            self.home.server_file.unlink()
         if self._redis is not None:
-            self._redis.remove_socket()
+            with suppress(OSError):
+                self._redis.remove_socket()
         self._watch.end()

@@ -10,16 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from prsweb.cli.failure import CommandFailed
 from prsweb.cli.up import home as home_module
 from prsweb.cli.up.home import (
     Holder,
     HomeInUse,
     HomeUnusable,
+    KeyDamaged,
     LockFile,
     hold_home,
     make_home,
 )
+from prsweb.cli.up.options import UpOptions
+from prsweb.cli.up.preparation import PreparationFailed
 from prsweb.cli.up.redis_server import socket_path
+from prsweb.cli.up.system import System
 from prsweb.paths import CHECKOUT
 from runner.core.layout import SOCKET_PATH_LIMIT_BYTES, Home
 
@@ -66,6 +71,62 @@ def test_a_home_that_cannot_be_made_says_where_and_what_to_do(tmp_path: Path) ->
 
     with pytest.raises(HomeUnusable, match="Set PRSWEB_HOME to a folder"):
         make_home(Home(tmp_path / "file" / "home"))
+
+
+@pytest.mark.parametrize("content", [b"", b"two words, no key at all", b"\xff" * 40, b"short"])
+@pytest.mark.parametrize("name", ["secret_key", "data_key", "redis_password"])
+def test_a_damaged_key_is_named_with_what_to_do(place: Home, name: str, content: bytes) -> None:
+    make_home(place)
+    key: Path = getattr(place, name)
+    key.write_bytes(content)
+
+    with pytest.raises(KeyDamaged, match=f"{key} is damaged.* remove it"):
+        make_home(place)
+
+
+@pytest.mark.parametrize("name", ["up.lock", "server.json", "redis.sock"])
+def test_a_folder_in_the_way_of_our_files_is_named(place: Home, name: str) -> None:
+    make_home(place)
+    (place.run / name).mkdir()
+
+    with pytest.raises(CommandFailed, match=name):
+        System(place, UpOptions(nodes=1, port=0)).run()
+
+
+@pytest.mark.parametrize("content", [b"no database" * 1000, b"SQLite format 3\0" + bytes(5000)])
+def test_a_damaged_database_is_one_line_without_a_traceback(
+    place: Home, content: bytes
+) -> None:
+    make_home(place)
+    place.database.write_bytes(content)
+
+    with pytest.raises(PreparationFailed) as failed:
+        System(place, UpOptions(nodes=1, port=0)).run()
+
+    assert failed.value.message.startswith(f"the database {place.database} cannot be used: ")
+    assert "\n" not in failed.value.message
+    assert "Traceback" in (place.logs / "prepare.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("PRSWEB_MAX_NODES_PER_JOB", "many", "must be a whole number (found: many)"),
+        ("PRSWEB_DATABASE_URL", "nonsense", "must begin with postgresql://"),
+        ("PRSWEB_REDIS_URL", "nonsense", "PRSWEB_REDIS_URL nonsense cannot be used"),
+        ("PRSWEB_REDIS_URL", "redis://:secret@127.0.0.1:9/0", "redis://:***@127.0.0.1:9/0"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(
+    place: Home, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str
+) -> None:
+    monkeypatch.setenv(name, text)
+
+    with pytest.raises(CommandFailed) as failed:
+        System(place, UpOptions(nodes=1, port=0)).run()
+
+    assert said in failed.value.message
+    assert "secret" not in failed.value.message
 
 
 def test_the_second_holder_is_told_who_the_first_is(place: Home) -> None:
