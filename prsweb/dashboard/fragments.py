@@ -22,10 +22,10 @@ from prsweb.jobs.filters import ErrorFilter, MiniBatchFilter
 from prsweb.jobs.headline_texts import headline_of
 from prsweb.jobs.models import Job
 from prsweb.jobs.selectors.errors import error_groups, top_error_groups
-from prsweb.jobs.selectors.jobs import has_ended, is_cancelling, job_folder, recent_events
+from prsweb.jobs.selectors.jobs import has_ended, is_cancelling, recent_events
 from prsweb.jobs.selectors.mini_batches import mini_batch_page
 from prsweb.jobs.selectors.nodes import job_nodes
-from prsweb.jobs.selectors.overview_log import last_overview_lines
+from prsweb.jobs.selectors.overview_log import overview_log
 from prsweb.jobs.selectors.progress import job_progress
 
 Context = dict[str, Any]
@@ -103,7 +103,7 @@ def _progress(view: PageView) -> Context:
 
 
 def _overview_log(view: PageView) -> Context:
-    return {"overview_log": last_overview_lines(job_folder(view.job))}
+    return {"overview_log": overview_log(view.job)}
 
 
 def _strip(view: PageView) -> Context:
@@ -147,7 +147,10 @@ FRAGMENTS: dict[str, Fragment] = {
     ),
     "progress": Fragment("_progress.html", _progress, frozenset({"state", "progress"})),
     "overview_log": Fragment(
-        "_overview_log.html", _overview_log, frozenset({"state", "progress", "log"})
+        "_overview_log.html",
+        _overview_log,
+        frozenset({"state", "progress", "log"}),
+        ticks=True,
     ),
     "strip": Fragment(
         "_strip.html", _strip, frozenset({"state", "processes", "nodes"}), ticks=True

@@ -28,6 +28,8 @@ KIND_WORDS = {
 }
 BAR_PARTS = ("succeeded", "partial", "failed", "running", "retrying")
 PARTS = ("waiting", "running", "retrying", "succeeded", "partial", "failed", "not_run")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @register.filter
@@ -85,6 +87,13 @@ def short_process(process: str | None) -> str:
 @register.filter
 def file_name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+@register.filter
+def last_state(line: str) -> str:
+    """A line as it stood last on a terminal, without colours and control codes."""
+    states = [state for state in _ESCAPES.sub("", line).split("\r") if state]
+    return _CONTROLS.sub("", states[-1]) if states else ""
 
 
 @register.simple_tag
