@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import psutil
 from playwright.sync_api import expect
 
 
@@ -131,3 +132,31 @@ def test_nodes_show_what_runs_on_them(page, slow_job):
 
     expect(page.locator("#node-n1")).to_contain_text("slow")
     expect(page.locator("#node-n1")).to_contain_text("Online")
+
+
+def web_part(home):
+    """Return the process that serves the pages of this home."""
+    for process in psutil.process_iter(["cmdline"]):
+        if "prsweb.cli.up.web" in (process.info["cmdline"] or []):
+            try:
+                if process.environ().get("PRSWEB_HOME") == str(home):
+                    return process
+            except psutil.Error:
+                continue
+    raise AssertionError("no web part runs")
+
+
+def test_the_page_takes_up_again_after_the_server_was_killed(
+    page, system, slow_job, complaints
+):
+    page.goto(f"/jobs/{slow_job['id']}/")
+    before = wait_for_more(page, 0)
+    page.evaluate("window.sameDocument = true")
+
+    web_part(system.home).kill()
+
+    expect(page.locator("#pill")).to_have_text("Reconnecting…")
+    expect(page.locator("#pill")).to_contain_text("Live", timeout=20_000)
+    wait_for_more(page, before)
+    assert page.evaluate("window.sameDocument")
+    complaints.found.clear()  # the browser notes each refused connection
