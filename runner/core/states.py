@@ -51,6 +51,7 @@ class JobNodeState(StrEnum):
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
     LOST = "LOST"  # no beat for 15 s, or its Celery worker died
+    STOPPED = "STOPPED"  # nothing was wrong with it: the job was ended early
 
 
 class MiniBatchState(IntEnum):
@@ -113,9 +114,11 @@ JOB_NODE_MOVES: dict[tuple[JobNodeState, JobNodeState], str] = {
     (N.STARTING, N.SUCCEEDED): "released without work",
     (N.STARTING, N.FAILED): "could not start",
     (N.STARTING, N.LOST): "no sign of life",
+    (N.STARTING, N.STOPPED): "the job was stopped",
     (N.RUNNING, N.SUCCEEDED): "its processes ended well",
     (N.RUNNING, N.FAILED): "its process failed, or it gave up",
     (N.RUNNING, N.LOST): "no sign of life",
+    (N.RUNNING, N.STOPPED): "the job was stopped",
 }
 ENDED_JOB_NODE_STATES = frozenset(set(JobNodeState) - {start for start, _ in JOB_NODE_MOVES})
 

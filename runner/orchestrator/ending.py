@@ -58,6 +58,7 @@ def end_job(master: StepMaster, decision: Decision) -> None:
         _wait_for_nodes(master, timeout + LEAVING_SECONDS)
     else:
         master.recorder.stop_trying()
+        master.participants.is_stopping = True
         _close(master, "stop", Order("stop", STOP_GRACE_SECONDS, decision.sentence))
         _wait_for_nodes(master, STOP_GRACE_SECONDS + LEAVING_SECONDS)
     _end_silent_nodes(master)

@@ -79,6 +79,7 @@ class Participants:
         self._report = report
         self.parts: dict[int, Part] = {}
         self.node_names: dict[int, str] = {}  # by node index, also of those that have left
+        self.is_stopping = False  # the job is ended early: its nodes have not failed
         self.refusals: list[Refusal] = []
         self.most_processes = 0  # on one node
         self._former_inits: list[NodeInits] = []  # of parts that have ended
@@ -286,7 +287,8 @@ class Participants:
         reason = report.reason or "its processes have ended"
         if part.job_node.state == JobNodeState.STARTING:
             reason = report.reason or "released without work"
-        self._end(part, JobNodeState.SUCCEEDED, reason, happened)
+        target = JobNodeState.STOPPED if self.is_stopping else JobNodeState.SUCCEEDED
+        self._end(part, target, reason, happened)
 
     def _end(self, part: Part, target: JobNodeState, reason: str, happened: Happened) -> None:
         participation.end_job_node(part.job_node, target, reason=reason)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_system import EXAMPLES, LiveSystem
-from step_jobs import MakeGang, MakeStep, write_gang, write_step
+
+from tests.acceptance.live_system import EXAMPLES, LiveSystem
+from tests.acceptance.step_jobs import MakeGang, MakeStep, write_gang, write_step
 
 START_AGAIN_SECONDS = 30.0
 DIGITS = EXAMPLES / "digits" / "job.yml"

@@ -15,9 +15,9 @@ from typing import Any, Self, TypeVar
 
 import httpx
 import pytest
-from processes_of_home import processes_of
 
 from runner.core.layout import Home, JobFolder
+from tests.acceptance.processes_of_home import processes_of
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXAMPLES = CHECKOUT / "examples"

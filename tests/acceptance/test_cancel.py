@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from live_system import LiveSystem, wait_for
-from processes_of_home import processes_of_job
-from step_jobs import MakeStep
+from tests.acceptance.live_system import LiveSystem, wait_for
+from tests.acceptance.processes_of_home import processes_of_job
+from tests.acceptance.step_jobs import MakeStep
 
 WITH_CHILDREN = """
     import subprocess

@@ -12,9 +12,10 @@ from typing import Any
 
 import httpx
 import pytest
-from live_system import CHECKOUT, PRS, STOP_SECONDS, LiveSystem, wait_for
-from processes_of_home import processes_of
-from step_jobs import ECHO_NAMES, MakeStep
+
+from tests.acceptance.live_system import CHECKOUT, PRS, STOP_SECONDS, LiveSystem, wait_for
+from tests.acceptance.processes_of_home import processes_of
+from tests.acceptance.step_jobs import ECHO_NAMES, MakeStep
 
 ERROR_MEMBERS = {"code", "message", "problems"}
 

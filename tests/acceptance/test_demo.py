@@ -6,8 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
-from live_system import CHECKOUT, EXAMPLES, PRS, LiveSystem
-from processes_of_home import processes_of
+from tests.acceptance.live_system import CHECKOUT, EXAMPLES, PRS, LiveSystem
+from tests.acceptance.processes_of_home import processes_of
 
 MEMBERS = {
     "id", "name", "kind", "state", "mini_batches", "items", "succeeded_items", "failed_items",

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from live_system import LiveSystem, lines_of, wait_for
-from step_jobs import ECHO_NAMES, MakeStep
+from tests.acceptance.live_system import LiveSystem, lines_of, wait_for
+from tests.acceptance.step_jobs import ECHO_NAMES, MakeStep
 
 ODD_FILES_FAIL = """
     from pathlib import Path

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from live_system import LiveSystem
+from tests.acceptance.live_system import LiveSystem
 
 RESULT = """\
 Status: Completed

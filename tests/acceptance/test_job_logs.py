@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_system import LiveSystem, lines_of
-from step_jobs import MakeStep
+
+from tests.acceptance.live_system import LiveSystem, lines_of
+from tests.acceptance.step_jobs import MakeStep
 
 SYSTEM_LINE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\|INFO\|PID\|\d+\|"
 PICKED = re.compile(

@@ -6,8 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from live_system import LiveSystem
-from step_jobs import ECHO_NAMES, MakeStep
+from tests.acceptance.live_system import LiveSystem
+from tests.acceptance.step_jobs import ECHO_NAMES, MakeStep
 
 TABLE = """
     from pathlib import Path

@@ -10,10 +10,11 @@ from typing import Any
 
 import httpx
 import psutil
-from conftest import DIGITS
-from live_system import LiveSystem, wait_for
-from processes_of_home import part, processes_of, worker_processes
-from step_jobs import MakeStep
+
+from tests.acceptance.conftest import DIGITS
+from tests.acceptance.live_system import LiveSystem, wait_for
+from tests.acceptance.processes_of_home import part, processes_of, worker_processes
+from tests.acceptance.step_jobs import MakeStep
 
 SLOW = "--pause_seconds 0.2"  # some five seconds for all digits
 

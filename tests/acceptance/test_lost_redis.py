@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from conftest import DIGITS
-from live_system import LiveSystem
-from processes_of_home import part
 from redis import Redis
-from test_killed_parts import SLOW, assert_same_output, kill_part
+
+from tests.acceptance.conftest import DIGITS
+from tests.acceptance.live_system import LiveSystem
+from tests.acceptance.processes_of_home import part
+from tests.acceptance.test_killed_parts import SLOW, assert_same_output, kill_part
 
 
 def test_the_output_is_the_same_though_redis_is_wiped_in_mid_job(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from live_system import LiveSystem, wait_for
-from processes_of_home import environment_of, part, processes_of_job
-from step_jobs import MakeGang
-from test_killed_parts import kill_part
+from tests.acceptance.live_system import LiveSystem, wait_for
+from tests.acceptance.processes_of_home import environment_of, part, processes_of_job
+from tests.acceptance.step_jobs import MakeGang
+from tests.acceptance.test_killed_parts import kill_part
 
 
 def test_nodes_exchange_addresses_through_the_shared_directory(

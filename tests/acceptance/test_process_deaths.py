@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_system import LiveSystem
-from step_jobs import MakeStep
+
+from tests.acceptance.live_system import LiveSystem
+from tests.acceptance.step_jobs import MakeStep
 
 FIRST_TRY_ONLY = """
     import ctypes, os, time

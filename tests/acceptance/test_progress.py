@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from live_system import LiveSystem, wait_for
-from step_jobs import MakeStep
+from tests.acceptance.live_system import LiveSystem, wait_for
+from tests.acceptance.step_jobs import MakeStep
 
 STATES = ("waiting", "running", "retrying", "succeeded", "partial", "failed", "not_run")
 SLOW = """

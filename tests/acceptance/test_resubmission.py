@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from live_system import LiveSystem
-from step_jobs import ECHO_NAMES, MakeStep
+from tests.acceptance.live_system import LiveSystem
+from tests.acceptance.step_jobs import ECHO_NAMES, MakeStep
 
 ONE_ITEM_ONLY = """
     def run(mini_batch):

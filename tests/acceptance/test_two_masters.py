@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from conftest import DIGITS
-from live_system import CHECKOUT, STOP_SECONDS, LiveSystem, wait_for
-from processes_of_home import part
-from test_killed_parts import SLOW, assert_same_output
 
 from runner.celery import app
 from runner.core.redis_url import broker_url
 from runner.core.task_names import MASTER_ROLE_TASK, ORCHESTRATOR_QUEUE
+from tests.acceptance.conftest import DIGITS
+from tests.acceptance.live_system import CHECKOUT, STOP_SECONDS, LiveSystem, wait_for
+from tests.acceptance.processes_of_home import part
+from tests.acceptance.test_killed_parts import SLOW, assert_same_output
 
 
 def test_a_job_is_led_once_though_its_master_role_is_delivered_three_times(

@@ -261,6 +261,35 @@ def test_a_job_of_400_and_more_processes_is_folded_to_nodes(as_alice, full_job):
 
     assert "prs-cell-name" not in text
     assert "410 in init()" in text
+    assert "2 working" in text
+
+
+def test_a_page_holds_at_most_a_hundred_nodes_of_a_job(as_alice, full_job):
+    from prsweb.jobs.models import JobNode
+
+    job = full_job()
+    first = JobNode.objects.filter(job=job).first()
+    JobNode.objects.bulk_create(
+        JobNode(
+            job=job,
+            assignment=number,
+            index=number,
+            node_name=f"m{number}",
+            boot_id="b",
+            address="127.0.2.1",
+            granted_at=first.granted_at,
+        )
+        for number in range(3, 153)
+    )
+
+    overview = as_alice.get(job_url(job)).text
+    nodes = as_alice.get(job_url(job, "nodes/")).text
+    rest = as_alice.get(job_url(job, "nodes/?first=100")).text
+
+    assert overview.count('id="job-node-') == 20
+    assert nodes.count('id="job-node-') == 100
+    assert rest.count('id="job-node-') == 52
+    assert "?first=200" not in rest
 
 
 def test_staff_pages_of_the_framework_are_not_there(client):

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worker_process_driver import WorkerProcess
+
+from tests.unit.harness.worker_process_driver import WorkerProcess
 
 ECHO = "def run(mini_batch):\n    return list(mini_batch)\n"
 

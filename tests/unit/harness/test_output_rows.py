@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from worker_process_driver import WorkerProcess
 
 from runner.harness import wire
+from tests.unit.harness.worker_process_driver import WorkerProcess
 
 Make = Callable[..., WorkerProcess]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worker_process_driver import WorkerProcess, unpack_block
 
 from runner.harness import wire
+from tests.unit.harness.worker_process_driver import WorkerProcess, unpack_block
 
 Make = Callable[..., WorkerProcess]
 
@@ -640,7 +640,7 @@ _START_AND_SLEEP = """
 import os, sys, time
 sys.path[:0] = sys.argv[2:]
 from pathlib import Path
-from worker_process_driver import WorkerProcess
+from tests.unit.harness.worker_process_driver import WorkerProcess
 process = WorkerProcess(Path(sys.argv[1]))
 process.start()
 os.set_inheritable(process.control_fd, True)

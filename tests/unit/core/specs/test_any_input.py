@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spec_jobs import command, multi_node, step
 
 from runner.core.problems import InvalidSpec
 from runner.core.specs import apply_settings, dump_spec, load_job_file, parse_spec
 from runner.core.specs.formats import MODELS
 from runner.core.specs.reference import keys_of
+from tests.unit.core.specs.spec_jobs import command, multi_node, step
 
 # No deadline: the machine is shared, and time is no pass mark.
 whatever = settings(deadline=None, max_examples=150)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from spec_jobs import TABLE, problems_of, step
 
 from runner.core.placeholders import fill_placeholders
 from runner.core.specs import dump_spec, parse_spec
+from tests.unit.core.specs.spec_jobs import TABLE, problems_of, step
 
 
 def dumped(**changes: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from spec_jobs import TABLE, multi_node, step
 
 from runner.core.problems import InvalidSpec
 from runner.core.specs import (
@@ -15,6 +14,7 @@ from runner.core.specs import (
     parse_spec,
     resubmission_base,
 )
+from tests.unit.core.specs.spec_jobs import TABLE, multi_node, step
 
 JOB = step(
     parameters={"batch": 5, "keys": ["Store", "Brand"], "limit": "0.5"},

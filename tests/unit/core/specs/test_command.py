@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from spec_jobs import command, problems_of
 
 from runner.core.specs import CommandSpec, dump_spec, parse_spec
+from tests.unit.core.specs.spec_jobs import command, problems_of
 
 OTHER = "5b8c1c2e-0000-4000-8000-000000000001"
 

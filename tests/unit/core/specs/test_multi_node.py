@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from spec_jobs import multi_node, problems_of
 
 from runner.core.specs import MultiNodeSpec, Resources, SpecLimits, dump_spec, parse_spec
 from runner.core.specs.node_ranges import BadRange, parse_range
+from tests.unit.core.specs.spec_jobs import multi_node, problems_of
 
 
 def spec_of(raw: dict[str, Any]) -> MultiNodeSpec:

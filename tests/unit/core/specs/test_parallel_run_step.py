@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from spec_jobs import FILES, TABLE, problems_of, step
 
 from runner.core.problems import InvalidSpec
 from runner.core.specs import Bytes, Files, ParallelRunStepSpec, Rows, dump_spec, parse_spec
+from tests.unit.core.specs.spec_jobs import FILES, TABLE, problems_of, step
 
 
 def spec_of(**changes: Any) -> ParallelRunStepSpec:

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spec_jobs import command, multi_node, step
 
 from runner.core.specs import apply_settings, dump_spec, parse_spec
+from tests.unit.core.specs.spec_jobs import command, multi_node, step
 
 # No deadline: the machine is shared, and time is no pass mark.
 read_back = settings(deadline=None)
