@@ -7,14 +7,18 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
+from functools import partial
+from typing import TypeVar
 
 import redis
 import redis.asyncio
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import connections
 
 from prsweb.dashboard.positions import Position, checked_position
 
+AnswerT = TypeVar("AnswerT")
 Fact = Mapping[str, str]  # kind, and job or node
 
 COALESCE_SECONDS = 0.5  # at most two messages a second
@@ -96,8 +100,9 @@ class EventStream:
             is_tick = now - ticked_at >= TICK_SECONDS
             ticked_at = now if is_tick else ticked_at
             if facts or is_tick:
-                html = await sync_to_async(self._viewer.render)(
-                    facts, is_tick=is_tick, position=str(self._position or "")
+                position = str(self._position or "")
+                html = await _with_database(
+                    partial(self._viewer.render, facts, is_tick=is_tick, position=position)
                 )
                 if html:
                     spoke_at = now
@@ -107,7 +112,7 @@ class EventStream:
                 return
             if now - rights_at >= RIGHTS_SECONDS:
                 rights_at = now
-                if not await sync_to_async(self._viewer.may_see)():
+                if not await _with_database(self._viewer.may_see):
                     yield message_of("signed-out", "{}")
                     return
             if now - spoke_at >= PING_SECONDS:
@@ -145,6 +150,19 @@ class EventStream:
             {self._key: self._position.entry}, count=FACTS_READ, block=block_milliseconds
         )
         return found[0][1] if found else []
+
+
+async def _with_database(call: Callable[[], AnswerT]) -> AnswerT:
+    """Run ``call`` in the stream's thread, and let its connection go: a stream stays
+    for hours, and fifty of them would keep fifty connections with their caches."""
+
+    def close_after() -> AnswerT:
+        try:
+            return call()
+        finally:
+            connections.close_all()
+
+    return await sync_to_async(close_after)()
 
 
 def message_of(

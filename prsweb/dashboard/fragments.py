@@ -32,6 +32,8 @@ Context = dict[str, Any]
 
 TOP_ERRORS = 3
 EVENTS_SHOWN = 20
+NODES_ON_OVERVIEW = 20
+NODES_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,22 @@ def _events(view: PageView) -> Context:
 
 
 def _nodes(view: PageView) -> Context:
-    return {"job_nodes": job_nodes(view.job)}
+    nodes = job_nodes(view.job)
+    most = NODES_ON_OVERVIEW if view.page == "overview" else NODES_SHOWN
+    first = _first_node(view.query) if view.page == "nodes" else 0
+    following = first + most
+    return {
+        "job_nodes": nodes[first:following],
+        "job_node_count": len(nodes),
+        "first_node": first,
+        "following_node": following if following < len(nodes) else None,
+    }
+
+
+def _first_node(query: Mapping[str, str]) -> int:
+    """Return at which node a page of them begins; by ``first`` of the query."""
+    text = query.get("first", "")
+    return int(text) if text.isdecimal() and len(text) < 9 else 0
 
 
 def _mini_batches(view: PageView) -> Context:
@@ -157,7 +174,9 @@ FRAGMENTS: dict[str, Fragment] = {
     ),
     "top_errors": Fragment("_top_errors.html", _top_errors, frozenset({"errors", "state"})),
     "events": Fragment("_events.html", _events, frozenset({"state", "nodes"})),
-    "job_nodes": Fragment("_job_nodes.html", _nodes, frozenset({"state", "nodes"})),
+    "job_nodes": Fragment(
+        "_job_nodes.html", _nodes, frozenset({"state", "nodes"}), is_shared=False
+    ),
     "mini_batches": Fragment(
         "_mini_batches.html",
         _mini_batches,

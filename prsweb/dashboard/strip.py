@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils import timezone
 
 from prsweb.jobs.models import Job
+from prsweb.jobs.selectors.process_counts import ProcessCounts, process_count, process_counts
 from prsweb.jobs.selectors.processes import STRIP_CELLS, ProcessView, job_processes
+
+NODE_ROWS = 100
 
 # Phase of a worker process -> (style of its cell, word).
 PHASES: dict[str, tuple[str, str]] = {
@@ -55,39 +59,62 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class PhaseCount:
+    look: str
+    word: str
+    count: int
+
+
+@dataclass(frozen=True)
 class NodeRow:
     """The processes of one node."""
 
     node: str
     cells: tuple[Cell, ...]  # none when folded
-    counts: tuple[tuple[str, str, int], ...]  # look, word, how many
+    counts: tuple[PhaseCount, ...]
 
 
 @dataclass(frozen=True)
 class Strip:
     rows: tuple[NodeRow, ...]
-    counts: tuple[tuple[str, str, int], ...]  # over all nodes: the legend
-    process_count: int
-    is_folded: bool  # more than 400: counts per node instead of cells
+    counts: tuple[PhaseCount, ...]  # over all nodes: the legend
+    is_folded: bool  # more than 400 processes: counts per node instead of cells
+    more_nodes: int = 0  # beyond the rows
 
 
 def strip_of(job: Job) -> Strip:
-    """Return the processes of a job by node; nodes without a process have no row."""
-    processes = job_processes(job)
-    is_folded = len(processes) > STRIP_CELLS
+    """Return the processes of a job by node; nodes without a process have no row.
+
+    Two queries when folded, four else.
+    """
+    if process_count(job) > STRIP_CELLS:
+        return _folded_strip(process_counts(job))
     by_node: dict[str, list[Cell]] = {}
-    for process in processes:
+    for process in job_processes(job):
         look, phase = PHASES.get(process.state, ("waiting", process.state))
         by_node.setdefault(process.node, []).append(Cell(process, look, phase))
     rows = tuple(
-        NodeRow(node, () if is_folded else tuple(cells), _counts(cells))
-        for node, cells in by_node.items()
+        NodeRow(node, tuple(cells), _counts_of(cells)) for node, cells in by_node.items()
     )
-    everything = [cell for cells in by_node.values() for cell in cells]
-    return Strip(rows, _counts(everything), len(processes), is_folded)
+    return Strip(rows, _counts_of(cell for row in rows for cell in row.cells), False)
 
 
-def _counts(cells: list[Cell]) -> tuple[tuple[str, str, int], ...]:
+def _folded_strip(counts: list[ProcessCounts]) -> Strip:
+    rows = tuple(NodeRow(one.node, (), _folded_counts([one])) for one in counts[:NODE_ROWS])
+    return Strip(rows, _folded_counts(counts), True, len(counts) - len(rows))
+
+
+def _folded_counts(counts: Iterable[ProcessCounts]) -> tuple[PhaseCount, ...]:
+    found: Counter[tuple[str, str]] = Counter()
+    for one in counts:
+        found["starting", "in init()"] += one.starting
+        found["running", "working"] += one.working
+        found["ended", "ended"] += one.ended
+        found["failed", "died"] += one.died
+    return tuple(PhaseCount(*kind, count) for kind, count in found.items() if count)
+
+
+def _counts_of(cells: Iterable[Cell]) -> tuple[PhaseCount, ...]:
     found = Counter((cell.look, cell.phase) for cell in cells)
     order = dict.fromkeys(PHASES.values())
-    return tuple((*kind, found[kind]) for kind in order if kind in found)
+    return tuple(PhaseCount(*kind, found[kind]) for kind in order if kind in found)
