@@ -36,8 +36,15 @@ def read_job_file(path: Path, settings: Mapping[str, str] | None = None) -> JobF
     Paths are relative to the file, also those of ``settings``. Raises BadJobFile,
     and CommandFailed with each setting that does not fit.
     """
-    spec = _with_settings(_parse(path, _read(path)), settings or {})
-    spec = _resolve_paths(spec, Path(os.path.realpath(path)).parent)
+    return complete_job(path, _parse(path, _read(path)), settings or {})
+
+
+def complete_job(path: Path, spec: dict[str, Any], settings: Mapping[str, str]) -> JobFile:
+    """Return the job ``spec`` as a file at ``path`` would hold it, with ``settings`` put in.
+
+    Raises BadJobFile, and CommandFailed with each setting that does not fit.
+    """
+    spec = _resolve_paths(_with_settings(spec, settings), Path(os.path.realpath(path)).parent)
     return JobFile(path, spec, _source_folder(spec))
 
 

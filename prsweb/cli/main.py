@@ -35,6 +35,7 @@ COMMANDS = {
     "submit": "submit:submit",
     "test": "test:test",
     "token": "token:token",
+    "try": "try_:try_",
     "up": "up:up",
 }
 
@@ -71,7 +72,7 @@ def no_such_command(name: str) -> str:
 @click.group(
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="docs/commands.md says more; every command but up, demo, node, test and bench "
+    epilog="docs/commands.md says more; every command but up, demo, node, try, test and bench "
     "talks to the server of --server, PRSWEB_SERVER or this machine's ./prs up.",
 )
 def prs() -> None:
