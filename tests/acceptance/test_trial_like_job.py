@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from live_system import LiveSystem
-from step_jobs import MakeStep
+from tests.acceptance.live_system import LiveSystem
+from tests.acceptance.step_jobs import MakeStep
 
 TELLS_AND_FAILS = """
     import os
@@ -11,7 +11,7 @@ TELLS_AND_FAILS = """
 
     def run(mini_batch, context):
         print("argv", sys.argv[1:])
-        print("types", [kind.__name__ for kind in type(mini_batch).__mro__], type(mini_batch[0]))
+        print("types", type(mini_batch).__mro__, type(mini_batch[0]), type(context))
         print("context", context.minibatch_index, context.try_number, context.dataset)
         print("beside the script", sorted(os.listdir()))
         check(mini_batch[0])
