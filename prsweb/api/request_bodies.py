@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-_SPEC: dict[str, Any] = {"type": "object", "description": "The keys of a job file."}
+_SPEC: dict[str, Any] = {
+    "type": "object",
+    "description": "The keys of a job file, or of a v1 or v2 file of Azure.",
+}
 _SET: dict[str, Any] = {
     "type": "object",
     "description": "Values put into the spec: `run_max_try`, `inputs.0.path` …",
+}
+_IMPORTED: dict[str, Any] = {
+    "type": "object",
+    "description": "Sent by `./prs submit` with the spec that it made of a file of Azure: "
+    "warnings, and the writer's own path of each key.",
+    "properties": {
+        "warnings": {"type": "array", "items": {"type": "string"}},
+        "spelled": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
 }
 
 
@@ -17,7 +29,13 @@ def _json_body(properties: dict[str, Any], required: list[str]) -> dict[str, Any
 
 
 SUBMIT_BODY = _json_body(
-    {"spec": _SPEC, "private": {"type": "boolean", "default": False}, "set": _SET}, ["spec"]
+    {
+        "spec": _SPEC,
+        "private": {"type": "boolean", "default": False},
+        "set": _SET,
+        "imported": _IMPORTED,
+    },
+    ["spec"],
 )
 SUBMIT_BODY["requestBody"]["content"]["multipart/form-data"] = {
     "schema": {
@@ -27,6 +45,7 @@ SUBMIT_BODY["requestBody"]["content"]["multipart/form-data"] = {
             "spec": {"type": "string", "description": "The spec as JSON."},
             "private": {"type": "string", "enum": ["true", "false"]},
             "set": {"type": "string", "description": "The settings as JSON."},
+            "imported": {"type": "string", "description": "As in the JSON body."},
             "source": {
                 "type": "string",
                 "format": "binary",

@@ -13,15 +13,16 @@ from django.http.multipartparser import MultiPartParserError
 from prsweb.api.problems import Malformed
 from prsweb.jobs.services.snapshot import LIMIT_BYTES, SourceArchive, SourceTooLarge
 from prsweb.jobs.services.submission import Submission
-from runner.core.problems import unwritable_in
+from runner.core.problems import InvalidSpec, unwritable_in
+from runner.core.specs import with_notes
 
-MEMBERS = ("spec", "private", "set")
+MEMBERS = ("spec", "private", "set", "imported")
 KEY_CHARACTERS = 200
 
 
 def read_submission(request: HttpRequest) -> Submission:
-    """Return the submission of a JSON body ``{"spec", "private", "set"}``, or of a
-    form with the same members as JSON texts and an archive ``source``.
+    """Return the submission of a JSON body ``{"spec", "private", "set", "imported"}``,
+    or of a form with the same members as JSON texts and an archive ``source``.
 
     Raises Malformed, SourceTooLarge.
     """
@@ -36,12 +37,22 @@ def read_submission(request: HttpRequest) -> Submission:
     if not isinstance(private, bool):
         raise Malformed("private: must be true or false.")
     return Submission(
-        raw_spec=spec,
+        raw_spec=_with_notes(spec, members.get("imported")),
         private=private,
         source=_archive(request) if is_form else None,
         set_values=read_settings(members),
         idempotency_key=read_idempotency_key(request),
     )
+
+
+def _with_notes(spec: dict[str, Any], notes: Any) -> dict[str, Any]:
+    """Return the spec with what ``./prs submit`` noticed when it read a file of Azure."""
+    if notes is None:
+        return spec
+    try:
+        return with_notes(spec, notes)
+    except InvalidSpec as invalid:
+        raise Malformed(f"{invalid}.") from invalid
 
 
 def read_json_object(request: HttpRequest) -> dict[str, Any]:

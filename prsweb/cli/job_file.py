@@ -12,7 +12,14 @@ from typing import Any
 from prsweb.cli.failure import CommandFailed, Problem
 from runner.core.problems import InvalidSpec
 from runner.core.problems import Problem as SpecProblem
-from runner.core.specs import apply_settings, load_job_file
+from runner.core.specs import (
+    ImportedDocument,
+    UnreadableFile,
+    apply_settings,
+    import_document,
+    load_job_file,
+    parse_spec,
+)
 
 MOST_BYTES = 4 * 1024 * 1024
 # Not a path of this machine: a URL, dataset:NAME, datastore:NAME/…, ${{…}}.
@@ -26,17 +33,21 @@ class BadJobFile(CommandFailed):
 @dataclass(frozen=True)
 class JobFile:
     path: Path
-    spec: dict[str, Any]  # every path of this machine is absolute
+    # Every path of this machine is absolute; of a file of Azure an ImportedDocument.
+    spec: dict[str, Any]
     source: Path | None  # folder to pack; None: the job brings no code
 
 
 def read_job_file(path: Path, settings: Mapping[str, str] | None = None) -> JobFile:
-    """Return the job of a YAML or JSON file, with ``settings`` put in.
+    """Return the job of a YAML or JSON file, ours or one of Azure, with ``settings``
+    put in.
 
     Paths are relative to the file, also those of ``settings``. Raises BadJobFile,
-    and CommandFailed with each setting that does not fit.
+    and CommandFailed with each setting that does not fit, or all that is wrong with
+    a file of Azure.
     """
-    return complete_job(path, _parse(path, _read(path)), settings or {})
+    raw = _parse(path, _read(path))
+    return complete_job(path, _imported(raw, _folder_of(path)), settings or {})
 
 
 def complete_job(path: Path, spec: dict[str, Any], settings: Mapping[str, str]) -> JobFile:
@@ -44,8 +55,16 @@ def complete_job(path: Path, spec: dict[str, Any], settings: Mapping[str, str]) 
 
     Raises BadJobFile, and CommandFailed with each setting that does not fit.
     """
-    spec = _resolve_paths(_with_settings(spec, settings), Path(os.path.realpath(path)).parent)
-    return JobFile(path, spec, _source_folder(spec))
+    spec = _with_settings(spec, settings)
+    resolved = _resolve_paths(spec, _folder_of(path))
+    if isinstance(spec, ImportedDocument):
+        _check_imported(spec)
+        resolved = spec.copy_of(resolved)
+    return JobFile(path, resolved, _source_folder(resolved))
+
+
+def _folder_of(path: Path) -> Path:
+    return Path(os.path.realpath(path)).parent
 
 
 def _read(path: Path) -> str:
@@ -65,6 +84,31 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
     except InvalidSpec as invalid:
         problem = str(invalid.problems[0]).replace("\n", " ")
         raise BadJobFile(f"{path} {problem}") from invalid
+
+
+def _imported(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return our document of a file of Azure, with what the files it names hold."""
+
+    def read(path: str) -> str:
+        try:
+            return _read(folder / Path(path).expanduser())
+        except BadJobFile as bad:
+            raise UnreadableFile(f"cannot be read: {bad.message}") from bad
+
+    try:
+        document = import_document(raw, read)
+    except InvalidSpec as invalid:
+        raise invalid_job([_told(one) for one in invalid.problems]) from invalid
+    return document if isinstance(document, dict) else dict(document)
+
+
+def _check_imported(document: ImportedDocument) -> None:
+    """Tell all problems here: only here the words of the file are known."""
+    if document.problems:
+        try:
+            parse_spec(document)
+        except InvalidSpec as invalid:
+            raise invalid_job([_told(one) for one in invalid.problems]) from invalid
 
 
 def _with_settings(spec: dict[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
@@ -146,6 +190,8 @@ def _source_folder(spec: dict[str, Any]) -> Path | None:
         if not isinstance(folder, str) or not folder or NO_PATH.match(folder):
             continue
         if not Path(folder).is_dir():
-            raise invalid_job([Problem(key, "must be an existing folder", folder)])
+            spelled = spec.spelled if isinstance(spec, ImportedDocument) else {}
+            path = spelled.get((key,), key)
+            raise invalid_job([Problem(path, "must be an existing folder", folder)])
         return Path(folder)
     return None

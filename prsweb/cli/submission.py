@@ -17,6 +17,7 @@ from prsweb.cli.console import say
 from prsweb.cli.failure import CommandFailed, Problem
 from prsweb.cli.job_file import JobFile
 from prsweb.paths import CHECKOUT
+from runner.core.specs import ImportedDocument
 
 EXAMPLES = CHECKOUT / "examples"
 
@@ -52,6 +53,8 @@ def send_job(
 ) -> dict[str, Any]:
     """Return the API's answer: the new job, or of ``/jobs/check`` what it would be."""
     body: dict[str, Any] = {"spec": job.spec, "private": is_private}
+    if isinstance(job.spec, ImportedDocument):
+        body["imported"] = job.spec.notes()
     headers = {"Idempotency-Key": str(uuid.uuid4())}
     if job.source is None:
         answer: dict[str, Any] = client.post(path, body, headers=headers)

@@ -33,7 +33,7 @@ def submit(
     server: str | None,
     as_json: bool,
 ) -> int:
-    """Submit the job of FILE; paths in it are relative to the file."""
+    """Submit the job of FILE, ours or Azure's (v1, v2); paths are relative to the file."""
     from prsweb.cli.job_file import read_job_file
     from prsweb.cli.submission import prepare_example, read_settings, send_job
 
@@ -75,10 +75,9 @@ def _accepted(job: dict[str, Any]) -> str:
 
 
 def _show_check(answer: dict[str, Any], as_json: bool) -> int:
-    import yaml
-
     from prsweb.cli.job_file import invalid_job
     from prsweb.cli.submission import check_problems
+    from runner.core.specs import write_job_file
 
     problems = check_problems(answer)
     if as_json:
@@ -86,5 +85,5 @@ def _show_check(answer: dict[str, Any], as_json: bool) -> int:
         return NOTHING_DONE if problems else DONE
     if problems:
         raise invalid_job(problems)
-    print_result(yaml.safe_dump(answer["spec"], sort_keys=False, allow_unicode=True).rstrip())
+    print_result(write_job_file(answer["spec"]).rstrip())
     return DONE

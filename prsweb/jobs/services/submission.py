@@ -23,6 +23,7 @@ from prsweb.accounts.permissions import Actor, require_role
 from prsweb.jobs.dispatch import wake_scheduler
 from prsweb.jobs.models import Job, JobEvent, JobQueue
 from prsweb.jobs.services.code_checks import FoundScript, code_folder, find_script
+from prsweb.jobs.services.imported_jobs import as_written, with_known_queue
 from prsweb.jobs.services.path_checks import (
     check_folder,
     check_inputs,
@@ -40,7 +41,13 @@ from prsweb.jobs.services.snapshot import (
 )
 from runner.core.layout import JobFolder
 from runner.core.problems import InvalidSpec, Problem
-from runner.core.specs import apply_settings, changed_fields, dump_spec, parse_spec
+from runner.core.specs import (
+    apply_settings,
+    changed_fields,
+    dump_spec,
+    import_document,
+    parse_spec,
+)
 from runner.core.states import JobKind, JobState
 
 FIRST_REASON = "accepted; the scheduler has not looked at it yet"
@@ -144,9 +151,9 @@ def check_job(*, submission: Submission, actor: Actor) -> JobCheck:
 @contextmanager
 def checked_submission(submission: Submission, actor: Actor) -> Iterator[CheckedJob]:
     """Give the submission checked, its code copied; what is not kept is removed after."""
-    raw = _with_settings(submission)
     problems: list[Problem] = []
     try:
+        raw = with_known_queue(import_document(_with_settings(submission)))
         parsed = parse_spec(raw, paths_must_be_absolute=True)
     except InvalidSpec as invalid:
         raise InvalidJob(list(invalid.problems)) from None
@@ -162,7 +169,7 @@ def checked_submission(submission: Submission, actor: Actor) -> Iterator[Checked
         incoming.root.mkdir(parents=True)
         warnings = [*parsed.warnings, *_take_code(submission, spec, incoming, actor, problems)]
         if problems:
-            raise InvalidJob(problems)
+            raise InvalidJob(as_written(problems, raw))
         incoming.spec.write_text(json.dumps(spec, indent=1, ensure_ascii=False) + "\n")
         given = parsed.given if submission.given_keys is None else submission.given_keys
         yield CheckedJob(spec, list(given), warnings, incoming)
@@ -170,9 +177,9 @@ def checked_submission(submission: Submission, actor: Actor) -> Iterator[Checked
         shutil.rmtree(incoming.root, ignore_errors=True)
 
 
-def _with_settings(submission: Submission) -> dict[str, Any]:
+def _with_settings(submission: Submission) -> Mapping[str, Any]:
     if not submission.set_values:
-        return dict(submission.raw_spec)
+        return submission.raw_spec
     try:
         return apply_settings(submission.raw_spec, submission.set_values)
     except InvalidSpec as invalid:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runner.core.problems import InvalidSpec, Problem, found_text, unwritable_in
+from runner.core.specs.imported import ImportedDocument
 from runner.core.specs.paths import (
     Location,
     parse_path,
@@ -29,6 +30,7 @@ class Draft:
     templates: dict[Location, str] = field(default_factory=dict)  # where parameters were put in
     spelled: dict[Location, str] = field(default_factory=dict)  # the writer's own path
     unread: list[Location] = field(default_factory=list)  # told already: not checked again
+    is_imported: bool = False  # made of a file of another system
 
     def path_of(self, location: Location) -> str:
         """Return the path of ``location`` as the writer spells it."""
@@ -59,7 +61,18 @@ def draft_of(raw: Mapping[str, Any]) -> Draft:
     document = _copy(raw, (), problems)
     if problems:
         raise InvalidSpec(problems)
-    return Draft(document)
+    return _imported(raw, document) if isinstance(raw, ImportedDocument) else Draft(document)
+
+
+def _imported(raw: ImportedDocument, document: dict[str, Any]) -> Draft:
+    return Draft(
+        document,
+        problems=[problem for _, problem in raw.problems],
+        warnings=list(raw.warnings),
+        spelled=dict(raw.spelled),
+        unread=[location for location, _ in raw.problems if location],
+        is_imported=True,
+    )
 
 
 def _copy(value: Any, location: Location, problems: list[Problem]) -> Any:

@@ -23,10 +23,6 @@ def foreign_format(raw: Mapping[str, Any]) -> str | None:
     """Return the name of another system's format, or None for our own."""
     if "kind" in raw:
         return None
-    if "parallel_run_config" in raw:
-        return "an Azure v1 file (parallel_run_config)"
-    if raw.get("type") in ("parallel", "pipeline"):
-        return f"an Azure v2 file (type: {raw['type']})"
     if "jobDefinitionName" in raw or "jobDefinition" in raw:
         return "AWS Batch JSON"
     return None

@@ -75,12 +75,14 @@ def _fault(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 _TAG = "tag:yaml.org,2002:"
-for _name, _pattern, _first in (
+# Tag, pattern and first characters of the plain values that are no text.
+IMPLICIT_VALUES = (
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("int", r"[-+]?[0-9]+", "-+0123456789"),
     ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-):
+)
+for _name, _pattern, _first in IMPLICIT_VALUES:
     _JobFileLoader.add_implicit_resolver(
         f"{_TAG}{_name}", re.compile(f"(?:{_pattern})\\Z", re.ASCII), list(_first)
     )

@@ -15,6 +15,8 @@ from pydantic_core import ErrorDetails
 from runner.core.placeholders import PARAMETERS, placeholders_in
 from runner.core.problems import InvalidSpec, Problem, found_text, unknown_name_rule
 from runner.core.specs import multi_node_checks, step_checks
+from runner.core.specs.azure import import_document
+from runner.core.specs.azure.settle import settle_size
 from runner.core.specs.bindings import bind_parameters
 from runner.core.specs.checks import DEFAULT_LIMITS, Check, SpecLimits
 from runner.core.specs.command import CommandSpec
@@ -43,7 +45,8 @@ def parse_spec(
     limits: SpecLimits = DEFAULT_LIMITS,
     paths_must_be_absolute: bool = False,
 ) -> ParsedSpec:
-    """Return the checked specification, parameters put in.
+    """Return the checked specification, parameters put in, of our document or of a file
+    of Azure.
 
     ``paths_must_be_absolute``: as for a form and the API, which lie in no folder.
     Raises InvalidSpec with every problem found, in the writer's own spelling and
@@ -51,8 +54,9 @@ def parse_spec(
     """
     if not isinstance(raw, Mapping):
         raise InvalidSpec([Problem("", "must be a map of keys to values", found_text(raw))])
-    model = model_of(raw)
-    draft = draft_of(raw)
+    document = import_document(raw)
+    model = model_of(document)
+    draft = draft_of(document)
     restore_bindings(draft.document)
     given = tuple(_given_paths(draft.document))
     if model is ParallelRunStepSpec:
@@ -89,6 +93,8 @@ def _rewrite_step(draft: Draft) -> None:
     bind_parameters(draft)
     bindings = {path_text(at): template for at, template in draft.templates.items()}
     draft.document["bindings"] = bindings
+    if draft.is_imported:
+        settle_size(draft)
     count = draft.document.get("rank_mini_batch_count")
     if isinstance(count, int) and not isinstance(count, bool) and count < 0:
         draft.document["rank_mini_batch_count"] = 0
@@ -99,12 +105,13 @@ def _take_alias(draft: Draft) -> None:
     document = draft.document
     if ALIAS not in document:
         return
+    written = draft.path_of((ALIAS,))
     value = document.pop(ALIAS)
     if ALIASED in document and document[ALIASED] != value:
         rule = f"is another name of {ALIASED}, which has another value: give one of the two"
-        draft.problems.append(Problem(ALIAS, rule, found_text(value)))
+        draft.problems.append(Problem(written, rule, found_text(value)))
         return
-    draft.spelled[(ALIASED,)] = ALIAS
+    draft.spelled[(ALIASED,)] = written
     document[ALIASED] = value
 
 
@@ -214,7 +221,11 @@ def _quote_hint(error: str, value: Any) -> str:
 def _origin(location: Location, draft: Draft) -> str:
     """Return where a value came from that the writer did not write there."""
     template = draft.templates.get(location)
-    used = [str(one) for one in placeholders_in(template or "") if one.group == PARAMETERS]
+    used = [
+        draft.path_of((PARAMETERS, one.name))
+        for one in placeholders_in(template or "")
+        if one.group == PARAMETERS
+    ]
     return f"; the value comes from {', '.join(used)}" if used else ""
 
 

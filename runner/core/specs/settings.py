@@ -12,10 +12,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from runner.core.problems import InvalidSpec, Problem, found_text, unknown_name_rule
+from runner.core.specs.azure import import_document
 from runner.core.specs.bindings import split_names
 from runner.core.specs.draft import restore_bindings
 from runner.core.specs.fields import Shape, shape_of, word_of
 from runner.core.specs.formats import model_of
+from runner.core.specs.imported import ImportedDocument
 from runner.core.specs.parsing import ALIAS, ALIASED
 from runner.core.specs.paths import Location, parse_path, path_text
 
@@ -35,11 +37,15 @@ def apply_settings(raw: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[
     for ``parse_spec`` to refuse in the words of the key. Other values (JSON of the
     API) are taken as they are. An empty text takes an optional value away. An
     entry just behind the last one of a list is added.
-    ``raw`` may be what ``dump_spec`` gave: parameters and derived values follow.
+    ``raw`` may be what ``dump_spec`` gave: parameters and derived values follow; or a
+    file of Azure, of which the answer is an ImportedDocument.
     Raises InvalidSpec for every path that leads nowhere.
     """
+    raw = import_document(raw)
     model = model_of(raw)
     document: dict[str, Any] = copy.deepcopy(dict(raw))
+    if isinstance(raw, ImportedDocument):
+        document = raw.copy_of(document)
     restore_bindings(document)
     problems = []
     for path, value in settings.items():
@@ -61,6 +67,8 @@ def _put(document: dict[str, Any], model: type[BaseModel], path: str, value: Any
     if location is None:
         raise _BadPath("must be a key, like run_max_try or inputs.0.path")
     kind = _kind_at(model, location)
+    if isinstance(document, ImportedDocument):
+        document.forget(location)
     parent = _parent(document, location)
     last = location[-1]
     if isinstance(value, str):

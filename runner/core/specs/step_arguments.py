@@ -15,7 +15,6 @@ from typing import Any
 from runner.core.placeholders import without_blanks
 from runner.core.problems import Problem, edit_distance_is_at_most
 from runner.core.specs.draft import Draft
-from runner.core.specs.paths import path_text
 
 RESERVED = (
     "mini_batch_size",
@@ -55,7 +54,7 @@ _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 @dataclass(frozen=True)
-class _Option:
+class Option:
     index: int  # of the name in the list
     name: str
     value: Any  # None: there is none
@@ -82,9 +81,9 @@ def take_settings(draft: Draft) -> None:
     own: list[Any] = []
     index = 0
     while index < len(arguments):
-        option = _option_at(arguments, index)
+        option = option_at(arguments, index)
         if option is None or not _take(draft, option):
-            draft.spelled[("arguments", len(own))] = path_text(("arguments", index))
+            draft.spelled[("arguments", len(own))] = draft.path_of(("arguments", index))
             own.append(arguments[index])
             index += 1
         else:
@@ -92,16 +91,17 @@ def take_settings(draft: Draft) -> None:
     draft.document["arguments"] = own
 
 
-def _option_at(arguments: list[Any], index: int) -> _Option | None:
+def option_at(arguments: list[Any], index: int) -> Option | None:
+    """Return the option that begins there, ``--name value`` or ``--name=value``."""
     text = arguments[index]
     if not isinstance(text, str) or not text.startswith("--"):
         return None
     name, equals, value = text[2:].partition("=")
     if equals:
-        return _Option(index, name, _unquoted(value), 1)
+        return Option(index, name, _unquoted(value), 1)
     if index + 1 == len(arguments):
-        return _Option(index, name, None, 1)
-    return _Option(index, name, _unquoted(arguments[index + 1]), 2)
+        return Option(index, name, None, 1)
+    return Option(index, name, _unquoted(arguments[index + 1]), 2)
 
 
 def _unquoted(value: Any) -> Any:
@@ -115,15 +115,15 @@ def _unquoted(value: Any) -> Any:
     return value
 
 
-def _take(draft: Draft, option: _Option) -> bool:
+def _take(draft: Draft, option: Option) -> bool:
     """Return whether the option is a setting of ours, and no argument of the script."""
     if option.name in RESERVED:
         rule = f"--{option.name} is reserved: use the key {option.name}"
-        draft.problems.append(_problem(option, rule))
+        draft.problems.append(_problem(draft, option, rule))
         return True
     if option.name in (*SETTINGS, *OUTPUT, NOT_OFFERED):
         if option.value is None:
-            draft.problems.append(_problem(option, f"--{option.name} needs a value"))
+            draft.problems.append(_problem(draft, option, f"--{option.name} needs a value"))
         else:
             _TAKERS.get(option.name, _take_setting)(draft, option)
         return True
@@ -131,17 +131,17 @@ def _take(draft: Draft, option: _Option) -> bool:
     return False
 
 
-def _problem(option: _Option, rule: str) -> Problem:
-    return Problem(path_text(("arguments", option.index)), rule)
+def _problem(draft: Draft, option: Option, rule: str) -> Problem:
+    return Problem(draft.path_of(("arguments", option.index)), rule)
 
 
-def _take_setting(draft: Draft, option: _Option) -> None:
+def _take_setting(draft: Draft, option: Option) -> None:
     value = _read(option.name, option.value)
     if option.name in draft.document and draft.document[option.name] != value:
         rule = f"--{option.name} differs from the key {option.name}: give one of the two"
-        draft.problems.append(_problem(option, rule))
+        draft.problems.append(_problem(draft, option, rule))
         return
-    draft.spelled[(option.name,)] = path_text(("arguments", option.index))
+    draft.spelled[(option.name,)] = draft.path_of(("arguments", option.index))
     draft.document[option.name] = value
 
 
@@ -162,10 +162,10 @@ def _read(name: str, value: Any) -> Any:
     return number if isinstance(number, int | float) else value
 
 
-def _take_header(draft: Draft, option: _Option) -> None:
+def _take_header(draft: Draft, option: Option) -> None:
     header = _WORDS.get(str(option.value).lower())
     if header is None:
-        draft.problems.append(_problem(option, f"--{option.name} must be True or False"))
+        draft.problems.append(_problem(draft, option, f"--{option.name} must be True or False"))
         return
     output = draft.document.setdefault("output", {})
     if not isinstance(output, dict):
@@ -176,7 +176,7 @@ def _take_header(draft: Draft, option: _Option) -> None:
         output["header"] = header
 
 
-def _take_mixed_types(draft: Draft, option: _Option) -> None:
+def _take_mixed_types(draft: Draft, option: Option) -> None:
     if not _WORDS.get(str(option.value).lower()):
         return
     inputs = draft.document.get("inputs")
@@ -187,17 +187,17 @@ def _take_mixed_types(draft: Draft, option: _Option) -> None:
                 table.setdefault("types", "mixed")
 
 
-def _take_nothing(draft: Draft, option: _Option) -> None:
+def _take_nothing(draft: Draft, option: Option) -> None:
     """The output is always safe: the argument has no effect."""
 
 
-def _refuse_async(draft: Draft, option: _Option) -> None:
+def _refuse_async(draft: Draft, option: Option) -> None:
     if _WORDS.get(str(option.value).lower()) is not False:
         rule = f"--{option.name} is not offered: the script must have run()"
-        draft.problems.append(_problem(option, rule))
+        draft.problems.append(_problem(draft, option, rule))
 
 
-_TAKERS: dict[str, Callable[[Draft, _Option], None]] = {
+_TAKERS: dict[str, Callable[[Draft, Option], None]] = {
     "append_row_dataframe_header": _take_header,
     "append_row_safe_output": _take_nothing,
     "amlbi_dataframe_mixed_types": _take_mixed_types,

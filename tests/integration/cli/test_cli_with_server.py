@@ -118,6 +118,36 @@ def test_all_problems_are_named_a_line_each_with_status_2(prs: Prs, job_file: Pa
     }
 
 
+def test_a_file_of_azure_is_shown_and_sent_as_our_own(prs: Prs, job_file: Path) -> None:
+    path = job_file.parent / "azure.yml"
+    path.write_text(
+        """
+type: parallel
+name: score
+compute: azureml:cpu-cluster
+inputs: {scans: {type: uri_folder, path: scans}}
+outputs: {result: {type: uri_file}}
+input_data: ${{inputs.scans}}
+mini_batch_size: "2"
+task: {code: src, entry_script: score.py, append_row_to: "${{outputs.result}}"}
+"""
+    )
+
+    dry = prs("submit", str(path), "--dry-run")
+    done = prs("submit", str(path), "--json")
+    wrong = prs("submit", str(path), "--set", "inputs.0.path=nowhere")
+    path.write_text(path.read_text().replace("task: {code", "task: {cod"))
+    unknown = prs("submit", str(path))
+
+    assert (dry.status, done.status, wrong.status, unknown.status) == (0, 0, 2, 2)
+    assert "kind: parallel_run_step" in dry.out
+    assert "mini_batch_size: 2" in dry.out
+    assert "warning: compute: cpu-cluster is no queue here" in dry.err
+    assert done.json["spec"]["queue"] == "default"
+    assert "inputs[0].path" in wrong.err
+    assert "task.cod: not a known key, did you mean code?" in unknown.err
+
+
 def test_jobs_are_found_by_name_and_by_the_beginning_of_their_id(
     prs: Prs, make_job: Callable[..., Any]
 ) -> None:

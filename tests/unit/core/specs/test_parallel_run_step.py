@@ -199,11 +199,8 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_keys() -> None:
         ({}, "kind: is required: one of parallel_run_step, multi_node, command"),
         ({"kind": "paralel_run_step"}, "did you mean parallel_run_step?"),
         ({"kind": 5}, "kind: must be one of"),
-        (
-            {"parallel_run_config": {}},
-            "an Azure v1 file (parallel_run_config), which is not read",
-        ),
-        ({"type": "parallel"}, "an Azure v2 file"),
+        ({"type": "pipeline"}, "pipelines are not read yet"),
+        ({"endpoint_name": "x"}, "a deployment of a batch endpoint"),
         ({"jobDefinitionName": "x"}, "AWS Batch JSON, which is not read yet"),
     ],
 )
