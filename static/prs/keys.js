@@ -31,6 +31,7 @@ export function startKeys() {
 
 function pressed(event) {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+  if (event.key === "Escape") return closePopover();
   if (event.target.closest("input, textarea, select, [contenteditable], dialog[open]")) return;
   const sequence = first ? `${first} ${event.key}` : event.key;
   first = !first && event.key === "g" ? "g" : "";
@@ -52,6 +53,13 @@ function act(key) {
   else element.click();
   if (element.matches("summary")) element.parentElement.querySelector("input")?.focus();
   return true;
+}
+
+function closePopover() {
+  const popover = document.querySelector(".prs-popover[open]");
+  if (!popover) return;
+  popover.open = false;
+  popover.querySelector("summary").focus();
 }
 
 function open(link) {

@@ -8,3 +8,8 @@ startLive();
 startKeys();
 startForms();
 startTimes();
+
+// On a narrow screen the bar of tabs scrolls sideways: the open one is in view.
+const tabs = document.querySelector(".prs-tabs");
+const open = tabs?.querySelector("[aria-current]");
+if (open) tabs.scrollLeft = open.offsetLeft - (tabs.clientWidth - open.offsetWidth) / 2;
