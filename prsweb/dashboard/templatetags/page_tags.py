@@ -24,6 +24,7 @@ STATE_LOOKS: dict[str, tuple[str, str]] = {
     "FAILED": ("failed", "x"),
     "CANCELLED": ("cancelled", "ban"),
     "LOST": ("lost", "ban"),
+    "STOPPED": ("waiting", "minus"),
     "waiting": ("waiting", "clock"),
     "running": ("running", "player-play"),
     "retrying": ("retrying", "refresh"),

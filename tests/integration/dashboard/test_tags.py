@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from prsweb.dashboard.templatetags import job_tags, page_tags
+from runner.core.states import JobNodeState, JobState, MiniBatchState, NodeState
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,13 @@ def test_names_of_settings_become_code_and_all_else_is_escaped():
 )
 def test_a_log_line_is_shown_as_it_stood_last(line, shown):
     assert job_tags.last_state(line) == shown
+
+
+@pytest.mark.parametrize("machine", [JobState, JobNodeState, NodeState, MiniBatchState])
+def test_every_state_has_a_look_of_its_own(machine):
+    codes = [getattr(state, "word", state.value) for state in machine]
+
+    assert [code for code in codes if code not in page_tags.STATE_LOOKS] == []
 
 
 def test_an_unknown_state_shows_its_code():
