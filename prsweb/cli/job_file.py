@@ -98,7 +98,7 @@ def _imported(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
     try:
         document = import_document(raw, read)
     except InvalidSpec as invalid:
-        raise invalid_job([_told(one) for one in invalid.problems]) from invalid
+        raise spec_problems(invalid) from invalid
     return document if isinstance(document, dict) else dict(document)
 
 
@@ -108,7 +108,7 @@ def _check_imported(document: ImportedDocument) -> None:
         try:
             parse_spec(document)
         except InvalidSpec as invalid:
-            raise invalid_job([_told(one) for one in invalid.problems]) from invalid
+            raise spec_problems(invalid) from invalid
 
 
 def _with_settings(spec: dict[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
@@ -117,11 +117,15 @@ def _with_settings(spec: dict[str, Any], settings: Mapping[str, str]) -> dict[st
     try:
         return apply_settings(spec, settings)
     except InvalidSpec as invalid:
-        raise invalid_job([_told(one) for one in invalid.problems]) from invalid
+        raise spec_problems(invalid) from invalid
 
 
 def _told(problem: SpecProblem) -> Problem:
     return Problem(problem.path, problem.rule, problem.found or "")
+
+
+def spec_problems(invalid: InvalidSpec) -> CommandFailed:
+    return invalid_job([_told(one) for one in invalid.problems])
 
 
 def invalid_job(problems: Sequence[Problem]) -> CommandFailed:

@@ -23,6 +23,7 @@ COMMANDS = {
     "cancel": "cancel:cancel",
     "demo": "demo:demo",
     "errors": "errors:errors",
+    "export": "export:export",
     "jobs": "jobs:jobs",
     "key": "key:key",
     "logs": "logs:logs",

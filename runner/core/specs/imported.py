@@ -9,6 +9,7 @@ from runner.core.problems import InvalidSpec, Problem, unwritable_in
 from runner.core.specs.paths import Location, parse_path, path_text
 
 MOST_WARNINGS = 1000
+MOST_CHARACTERS = 10_000  # of one warning
 
 
 class ImportedDocument(dict[str, Any]):
@@ -62,7 +63,7 @@ def with_notes(document: Mapping[str, Any], notes: Any) -> ImportedDocument:
         raise _bad_notes()
     if not all(isinstance(one, str) for one in (*warnings, *spelled.values())):
         raise _bad_notes()
-    if any(unwritable_in(one) for one in warnings):
+    if any(unwritable_in(one) or len(one) > MOST_CHARACTERS for one in warnings):
         raise _bad_notes()
     imported = ImportedDocument(document)
     imported.warnings = list(warnings)

@@ -144,6 +144,13 @@ task: {code: src, entry_script: score.py, append_row_to: "${{outputs.result}}"}
     assert "mini_batch_size: 2" in dry.out
     assert "warning: compute: cpu-cluster is no queue here" in dry.err
     assert done.json["spec"]["queue"] == "default"
+    job_id = done.json["id"]
+    exported = prs("export", job_id, "--as", "azure-v2")
+    path.with_name("again.yml").write_text(exported.out)
+    again = prs("submit", str(path.with_name("again.yml")), "--dry-run", "--json")
+    assert "type: parallel" in exported.out
+    assert again.json["spec"] == {**done.json["spec"], "tags": {}}
+    assert "kind: parallel_run_step" in prs("export", job_id).out
     assert "inputs[0].path" in wrong.err
     assert "task.cod: not a known key, did you mean code?" in unknown.err
 

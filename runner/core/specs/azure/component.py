@@ -53,7 +53,9 @@ def _component(reading: Reading, given: Any) -> dict[str, Any] | None:
     if read.get("type", "parallel") != "parallel":
         reading.refuse((*AT, "type"), "must be parallel", read["type"])
         return None
-    return _moved(dict(read), folder)
+    if "component" in read:
+        reading.refuse((*AT, "component"), "a component is made of no other one")
+    return _moved({name: one for name, one in read.items() if name != "component"}, folder)
 
 
 def _moved(component: dict[str, Any], folder: str) -> dict[str, Any]:

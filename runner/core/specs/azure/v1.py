@@ -72,6 +72,7 @@ def _put_compute(reading: Reading, config: Mapping[str, Any]) -> None:
 
 def _put_environment(reading: Reading, config: Mapping[str, Any]) -> None:
     if "environment" in config:
+        reading.ignore(config, (TOP,), {"environment_dir_path": "environment is given"})
         put_environment(reading, config["environment"], (TOP, "environment"))
     elif "environment_dir_path" in config:
         folder = config["environment_dir_path"]

@@ -103,4 +103,8 @@ def test_a_component_that_is_no_parallel_one_is_refused() -> None:
     files = {"parts/score.yml": "{type: command, command: ls}"}
 
     assert 'component.type: must be parallel (found: "command")' in problems_of(job(), files)
+    files = {"parts/score.yml": COMPONENT + "component: other.yml"}
+    assert "component.component: a component is made of no other one" in problems_of(
+        job(), files
+    )
     assert "component: cannot be read: no such file" in problems_of(job(), {})[0]
