@@ -108,3 +108,11 @@ def test_a_component_that_is_no_parallel_one_is_refused() -> None:
         job(), files
     )
     assert "component: cannot be read: no such file" in problems_of(job(), {})[0]
+
+
+def test_an_optional_input_without_a_value_may_stand_in_optional_arguments_only() -> None:
+    raw = job(description="about ${{inputs.note}}")
+
+    assert problems_of(raw, FILES) == [
+        'description: the optional input note has no value (found: "about ${{inputs.note}}")'
+    ]

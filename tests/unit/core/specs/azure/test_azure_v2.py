@@ -384,3 +384,79 @@ def test_a_setting_takes_the_place_of_what_the_file_says() -> None:
 def test_pipelines_and_deployments_are_refused_in_words() -> None:
     assert "pipelines are not read yet" in problems_of({"type": "pipeline", "jobs": {}})[0]
     assert "batch endpoint" in problems_of({"endpoint_name": "e", "type": "model"})[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "ours", "is_warned"),
+    [
+        ("uri_folder", "direct", "direct", False),
+        ("uri_folder", "ro_mount", "local", True),
+        ("uri_folder", "download", "local", True),
+        ("mltable", "direct", "local", False),
+    ],
+)
+def test_modes_other_than_direct_are_local(
+    kind: str, mode: str, ours: str, is_warned: bool
+) -> None:
+    raw = v2()
+    raw["inputs"]["scans"] = {"type": kind, "path": "azureml:scans:1", "mode": mode}
+
+    assert read(raw).inputs[0].mode == ours
+    assert (f"inputs.scans.mode: {mode} is read as local" in warnings_of(raw)) == is_warned
+
+
+def test_the_example_of_azures_own_pages_is_read() -> None:
+    """Source: how-to-use-parallel-job-in-pipeline, its step as a file of its own."""
+    raw = v2(
+        """
+inputs:
+  input_data: {type: mltable, path: ./neural-iris-mltable, mode: direct}
+  score_model: {type: uri_folder, path: ./iris-model, mode: download}
+outputs:
+  job_output_file: {type: uri_file, mode: rw_mount}
+input_data: ${{inputs.input_data}}
+mini_batch_size: "10kb"
+resources: {instance_count: 2}
+max_concurrency_per_instance: 2
+logging_level: "DEBUG"
+mini_batch_error_threshold: 5
+retry_settings: {max_retries: 2, timeout: 60}
+task:
+  type: run_function
+  code: "./script"
+  entry_script: iris_prediction.py
+  environment:
+    name: "prs-env"
+    version: 1
+    image: mcr.example/openmpi
+    conda_file: ./environment/environment_parallel.yml
+  program_arguments: >-
+    --model ${{inputs.score_model}}
+    --error_threshold 5
+    --allowed_failed_percent 30
+    --task_overhead_timeout 1200
+    --progress_update_timeout 600
+    --first_task_creation_timeout 600
+    --copy_logs_to_parent True
+    --resource_monitor_interva 20
+  append_row_to: ${{outputs.job_output_file}}
+"""
+    )
+    files = {
+        "./neural-iris-mltable/MLTable": "{transformations: [{read_delimited: {}}]}",
+        "./environment/environment_parallel.yml": "{dependencies: [python=3.8, pandas]}",
+    }
+
+    spec = read(raw, files)
+
+    assert (spec.inputs[0].type, spec.size()) == ("table", Bytes(10 * 1024))
+    assert (spec.error_threshold, spec.mini_batch_error_threshold) == (5, 5)
+    assert (spec.allowed_failed_percent, spec.task_overhead_timeout) == (30, 1200)
+    assert spec.copy_logs_to_parent
+    assert spec.arguments == [
+        "--model",
+        "${{side_inputs.score_model}}",
+        "--resource_monitor_interva",
+        "20",
+    ]
+    assert "did you mean --resource_monitor_interval?" in warnings_of(raw, files)
