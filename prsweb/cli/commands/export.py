@@ -9,18 +9,18 @@ from prsweb.cli.console import print_json, print_result, say
 from prsweb.cli.job_reference import find_job_id, get_job
 from prsweb.cli.shared_options import api_command, job_argument
 
-FORMATS = ("prsweb", "azure-v1", "azure-v2")
+FORMATS = {"yaml": "prsweb", "v1": "azure-v1", "v2": "azure-v2"}  # word -> its exporter
 
 
 @api_command
 @job_argument
 @click.option(
-    "--as",
+    "--format",
     "file_format",
-    type=click.Choice(FORMATS),
-    default=FORMATS[0],
+    type=click.Choice(list(FORMATS)),
+    default="yaml",
     show_default=True,
-    help="Our own file, or one of Azure.",
+    help="Our own file (yaml), or one of Azure (v1, v2).",
 )
 def export(*, job: str, file_format: str, server: str | None, as_json: bool) -> None:
     """Print JOB as a job file that can be submitted."""
@@ -31,7 +31,7 @@ def export(*, job: str, file_format: str, server: str | None, as_json: bool) -> 
     client = connect(server)
     found = get_job(client, find_job_id(client, job))
     try:
-        exported = export_spec(parse_spec(found["spec"]).spec, file_format)
+        exported = export_spec(parse_spec(found["spec"]).spec, FORMATS[file_format])
     except InvalidSpec as invalid:
         raise spec_problems(invalid) from invalid
     for warning in exported.warnings:

@@ -145,7 +145,7 @@ task: {code: src, entry_script: score.py, append_row_to: "${{outputs.result}}"}
     assert "warning: compute: cpu-cluster is no queue here" in dry.err
     assert done.json["spec"]["queue"] == "default"
     job_id = done.json["id"]
-    exported = prs("export", job_id, "--as", "azure-v2")
+    exported = prs("export", job_id, "--format", "v2")
     path.with_name("again.yml").write_text(exported.out)
     again = prs("submit", str(path.with_name("again.yml")), "--dry-run", "--json")
     assert "type: parallel" in exported.out
