@@ -16,6 +16,7 @@ from runner.node.process_exit import ProcessExit
 from runner.node.process_tree import kill_marked
 from runner.node.step_part import StepPart
 from runner.node.worker_process import WorkerProcess
+from runner.node.write_probe import describe_writing
 
 
 class Burials:
@@ -113,7 +114,10 @@ class Burials:
     def _judge_crew(self, death: Death) -> None:
         inits = self._part.crew.inits
         if death.cannot_write:
-            self._part.give_up("a segment cannot be written", cause="output_not_writable")
+            said = describe_writing(self._part.place.folder.segments)
+            self._part.give_up(
+                f"a segment cannot be written in {said}", cause="output_not_writable"
+            )
         elif inits.is_given_up:
             self._part.give_up(
                 f"init() failed {inits.failures} times on this node and never succeeded",

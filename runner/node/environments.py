@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
 PROBE_SECONDS = 30.0
 LAST_LINES = 15  # of the build's output, in the reason
+SAID_CHARACTERS = 500  # of what an interpreter said that are repeated
 PROBE = "import platform, sys; print(sys.version, platform.platform(), *sys.version_info[:2])"
 OLDEST = (3, 8)
 
@@ -92,9 +93,25 @@ class Environments:
                 timeout=PROBE_SECONDS,
                 check=True,
             ).stdout.strip()
-        except (OSError, subprocess.SubprocessError) as error:
+        except subprocess.TimeoutExpired:
+            raise EnvironmentFailed(
+                f"environment.python: {python} did not say its version in {PROBE_SECONDS:g} s"
+            ) from None
+        except subprocess.CalledProcessError as error:
+            raise EnvironmentFailed(
+                f"environment.python: {python} ended with exit code {error.returncode}: "
+                f"{(error.stderr or error.stdout).strip()[-SAID_CHARACTERS:]}"
+            ) from None
+        except (OSError, UnicodeError) as error:
             raise EnvironmentFailed(f"environment.python: {python}: {error}") from None
-        version = tuple(map(int, said.split()[-2:]))
+        try:
+            version = tuple(map(int, said.split()[-2:]))
+            version[1]
+        except (ValueError, IndexError):
+            raise EnvironmentFailed(
+                f"environment.python: {python} is no Python: asked for its version it said "
+                f"{said[:SAID_CHARACTERS]!r}"
+            ) from None
         if version < OLDEST:
             raise EnvironmentFailed(
                 f"environment.python: {python} is {version[0]}.{version[1]}, "

@@ -28,6 +28,10 @@ from runner.harness.wire import COLUMNS_SUFFIX
 COPY_BYTES = 1024 * 1024
 ROWS_READ = 5000
 HEADER_RANGES = 1000  # mini-batches whose columns are looked at for the header
+IN_THE_WAY = (
+    "a file of that name was put there while the job ran, and stays; the rows are kept "
+    "in the job's segments (output.overwrite: true would replace it)"
+)
 WINNING = (MiniBatchState.SUCCEEDED, MiniBatchState.PARTIAL)
 
 
@@ -46,6 +50,7 @@ class Output:
     row_count: int  # results, the header is none
     size_bytes: int
     sha256: str
+    has_replaced: bool = False  # a file that the script had put there
 
 
 class Segments:
@@ -109,10 +114,11 @@ def assemble_output(
     """Write the output of ``job`` and return what it is.
 
     ``on_progress`` is called after every megabyte or so with the share done (0
-    to 1) and the bytes of the whole. Raises OutputFailed; the segments stay.
+    to 1) and the bytes of the whole. Raises OutputFailed, also where somebody else's
+    file is in the way; the segments stay.
     """
     target = output_path(settings, folder)
-    fresh = target.with_name(f".{target.name}.{job.job_id[:8]}.new")
+    fresh = target.with_name(f".{job.job_id}.new")  # short: the target's name may not be
     segments = Segments(job, folder)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -120,16 +126,41 @@ def assemble_output(
             digest, size = _write(file, job, settings, segments, on_progress)
             file.flush()
             os.fsync(file.fileno())
+        is_in_the_way = target.exists() and not _holds(target, digest, size)
+        may_replace = settings.output_path is None or settings.output.get("overwrite")
+        if is_in_the_way and not may_replace:
+            raise OutputFailed(target, IN_THE_WAY)
         fresh.replace(target)
         _sync_folder(target.parent)
     except OSError as error:
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)
-        raise OutputFailed(target, error.strerror or str(error)) from error
+        _remove(fresh)
+        message = error.strerror or str(error)
+        is_ours = error.filename in (None, str(target), str(fresh))
+        raise OutputFailed(
+            target, message if is_ours else f"{error.filename}: {message}"
+        ) from error
+    except OutputFailed:
+        _remove(fresh)
+        raise
     finally:
         segments.close()
     rows = _winners(job).aggregate(rows=Sum("results"))["rows"] or 0
-    return Output(target, int(rows), size, digest)
+    has_replaced = is_in_the_way and not settings.output.get("overwrite")
+    return Output(target, int(rows), size, digest, has_replaced)
+
+
+def _holds(path: Path, digest: str, size: int) -> bool:
+    """Return whether the file is what we would write: a master that was killed after
+    it had put its file in place has left the same, to the byte."""
+    if path.stat().st_size != size:
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == digest
+
+
+def _remove(fresh: Path) -> None:
+    with suppress(OSError):
+        fresh.unlink(missing_ok=True)
 
 
 def _write(

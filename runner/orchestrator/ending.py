@@ -108,6 +108,9 @@ def _assemble(master: StepMaster, decision: Decision) -> tuple[Decision, Output 
     except OutputFailed as failed:
         context.logs.master(str(failed), "ERROR")
         return outcome.output_failed(str(failed.path), failed.message), None
+    if output.has_replaced:
+        warning = f"the output has replaced {output.path.name}, which the script had written"
+        participation.add_warnings(context.job, [warning])
     context.logs.overview(texts.output_progress(100, output.size_bytes))
     return decision, output
 

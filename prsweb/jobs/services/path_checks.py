@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from prsweb.accounts.models import User
+from prsweb.jobs.models import Job
 from prsweb.jobs.services.input_roots import is_allowed, roots_rule
 from runner.core.problems import Problem, found_text
+from runner.core.states import TERMINAL_STATES
 
 # How long one path is looked at; what is not found by then is found by the job.
 LOOK_SECONDS = 1.0
@@ -71,9 +73,24 @@ def check_outputs(spec: Mapping[str, Any], user: User) -> Iterator[Problem]:
         if is_written and file.exists() and not output.get("overwrite"):
             rule = f"holds {file.name} already; output.overwrite: true would replace it"
             yield Problem("output.path", rule, found_text(output["path"]))
+        elif is_written and not output.get("overwrite") and _is_awaited(file):
+            rule = f"another job that has not ended will write {file.name} there"
+            yield Problem("output.path", rule, found_text(output["path"]))
     for name, one in (spec.get("outputs") or {}).items():
         if one and one.get("path"):
             yield from _check_output_folder(f"outputs.{name}.path", one["path"], user)
+
+
+def _is_awaited(file: Path) -> bool:
+    """Whether a job that has not ended puts its output there."""
+    jobs = Job.objects.exclude(state__in=TERMINAL_STATES)
+    folder = os.path.realpath(file.parent)
+    outputs = jobs.filter(spec__append_row_file_name=file.name).values_list(
+        "spec__output", flat=True
+    )
+    return any(
+        one.get("path") and os.path.realpath(one["path"]) == folder for one in outputs if one
+    )
 
 
 @tells_refusals

@@ -160,6 +160,19 @@ def test_a_file_in_the_way_of_the_output_is_named(step_spec, alice, tmp_path):
     assert submit(step_spec, alice)
 
 
+def test_an_output_that_another_job_will_write_is_refused(step_spec, alice, bob, tmp_path):
+    step_spec["output"] = {"path": str(tmp_path)}
+    (tmp_path / "link").symlink_to(tmp_path)
+    first = submit(step_spec, alice, private=True)
+
+    step_spec["output"] = {"path": str(tmp_path / "link")}
+    found = problems_of(step_spec, bob)
+    Job.objects.filter(pk=first.pk).update(state="FAILED")
+
+    assert "another job that has not ended will write" in found["output.path"]
+    assert submit(step_spec, bob)
+
+
 def test_ignored_files_are_not_copied(step_spec, alice, tmp_path, home):
     code = tmp_path / "code"
     (code / ".gitignore").write_text("*.bin\n")

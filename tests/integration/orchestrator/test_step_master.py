@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -448,6 +449,74 @@ def test_an_output_that_cannot_be_written_fails_the_job_and_keeps_the_rows(
     assert play.job.state == JobState.FAILED
     assert play.job.cause == "output_failed"
     assert (play.folder.segments / node.segment).exists()
+
+
+def test_a_file_that_another_put_in_place_of_the_output_stays(
+    make_play: MakePlay, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    play = make_play(mini_batches=2, output={"path": str(shared)})
+    master, node = play.begin(), play.nodes[0]
+    node.join()
+    node.work()
+    (shared / "parallel_run_step.txt").write_text("of another job")
+
+    finish(play, master)
+
+    assert play.job.cause == "output_failed"
+    assert "a file of that name was put there" in play.job.state_reason
+    assert [file.read_text() for file in shared.iterdir()] == ["of another job"]
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_the_output_that_a_killed_master_put_in_place_is_taken_for_ours(
+    make_play: MakePlay, tmp_path: Path, overwrite: bool
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    play = make_play(mini_batches=2, output={"path": str(shared), "overwrite": overwrite})
+    master, node = play.begin(), play.nodes[0]
+    node.join()
+    node.work()
+    file = shared / "parallel_run_step.txt"
+    file.write_bytes(b"old" if overwrite else expected_output(play, 2))
+
+    finish(play, master)
+
+    assert play.job.state == JobState.SUCCEEDED
+    assert file.read_bytes() == expected_output(play, 2)
+    assert play.job.warnings == []
+
+
+def test_a_file_of_the_script_with_the_name_of_the_output_is_replaced_with_a_warning(
+    make_play: MakePlay,
+) -> None:
+    play = make_play(mini_batches=2, append_row_file_name="x" * 255)
+    master, node = play.begin(), play.nodes[0]
+    node.join()
+    node.work()
+    (play.folder.output / ("x" * 255)).write_text("of the script")
+
+    finish(play, master)
+
+    assert (play.folder.output / ("x" * 255)).read_bytes() == expected_output(play, 2)
+    assert play.job.warnings == [
+        f"the output has replaced {'x' * 255}, which the script had written"
+    ]
+
+
+def test_a_missing_segment_is_named(make_play: MakePlay) -> None:
+    play = make_play(mini_batches=2)
+    master, node = play.begin(), play.nodes[0]
+    node.join()
+    node.work()
+    segment = play.folder.segments / node.segment
+    segment.unlink()
+
+    finish(play, master)
+
+    assert f"{segment}: No such file or directory" in play.job.state_reason
 
 
 def test_a_master_that_was_replaced_drops_no_report(make_play: MakePlay) -> None:
