@@ -24,6 +24,7 @@ from prsweb.jobs.dispatch import wake_scheduler
 from prsweb.jobs.models import Job, JobEvent, JobQueue
 from prsweb.jobs.services.code_checks import FoundScript, code_folder, find_script
 from prsweb.jobs.services.imported_jobs import as_written, with_known_queue
+from prsweb.jobs.services.not_offered import check_offered
 from prsweb.jobs.services.path_checks import (
     check_folder,
     check_inputs,
@@ -158,6 +159,7 @@ def checked_submission(submission: Submission, actor: Actor) -> Iterator[Checked
     except InvalidSpec as invalid:
         raise InvalidJob(list(invalid.problems)) from None
     spec = dump_spec(parsed.spec)
+    problems += check_offered(spec)
     problems += check_placement(spec)
     problems += check_inputs(spec, actor.user)
     problems += check_staged(spec, actor.user)

@@ -94,6 +94,37 @@ def test_more_nodes_than_exist_are_refused_with_both_numbers(step_spec, alice):
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "path"),
+    [
+        ("partition_keys", ["day"], "partition_keys"),
+        ("resume_from", "5b8c1c2e-0000-4000-8000-000000000001", "resume_from"),
+        ("inputs.0.partition_format", "{day}.txt", "inputs[0].partition_format"),
+        ("output.format", "parquet", "output.format"),
+    ],
+)
+def test_what_is_not_carried_out_yet_is_refused_not_left_out(
+    step_spec, alice, key, value, path
+):
+    if key == "partition_keys":
+        step_spec["inputs"][0]["partition_format"] = "{day}.txt"
+
+    assert " yet" in problems_of(step_spec, alice, set_values={key: value})[path]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("array", {"size": 3}),
+        ("depends_on", [{"job": "5b8c1c2e-0000-4000-8000-000000000001"}]),
+    ],
+)
+def test_a_command_that_would_run_otherwise_than_asked_is_refused(alice, home, key, value):
+    spec = {"kind": "command", "name": "c", "command": ["true"], key: value}
+
+    assert "not offered yet" in problems_of(spec, alice)[key]
+
+
 def test_a_disabled_queue_is_refused(step_spec, alice):
     JobQueue.objects.update(enabled=False)
 
