@@ -23,8 +23,8 @@ def error(message: str, *, line: int = 42, source: str = "x = 1", **more: Any) -
         "types": ["ValueError"],
         "message": message,
         "frames": [
-            ["/work/score.py", "score", "run", 10, "return read(path)", True],
-            ["/work/score.py", "score", "read", line, source, True],
+            ["/code/score.py", "score", "run", 10, "return read(path)", True],
+            ["/code/score.py", "score", "read", line, source, True],
             ["/usr/lib/csv.py", "csv", "next", 9, "raise", False],
         ],
         "traceback": "Traceback …",
