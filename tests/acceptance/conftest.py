@@ -88,7 +88,8 @@ def make_gang(tmp_path: Path) -> MakeGang:
 @pytest.fixture(scope="session")
 def digits(system: LiveSystem) -> dict[str, Any]:
     """The digits job as it ends when nothing happens to it."""
-    job = system.run(DIGITS, arguments="--pause_seconds 0")
+    # Long enough that every process takes part, also one that is slow to start.
+    job = system.run(DIGITS, arguments="--pause_seconds 0.15")
     assert job["state"] == "SUCCEEDED", job["reason"]
     return job
 
