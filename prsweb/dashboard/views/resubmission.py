@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from prsweb.accounts.permissions import Actor, actor_of, require_owner_or_operator
+from prsweb.dashboard.own_failures import check_of_files
 from prsweb.dashboard.sent_once import SENT_BEFORE, key_of, new_once, once_of
 from prsweb.dashboard.setting_fields import (
     SettingField,
@@ -63,6 +64,8 @@ def resubmission(request: HttpRequest, job: Job) -> HttpResponse:
     except KeyUsedBefore:
         check = JobCheck(None, (), (Problem("", SENT_BEFORE),))
         return _page(request, job, fields, check, once=new_once(), status=409)
+    except OSError as error:
+        return _page(request, job, fields, check_of_files(error), status=503)
     return redirect("job-overview", new.uuid)
 
 
@@ -71,6 +74,8 @@ def _check(job: Job, actor: Actor, fields: Sequence[SettingField]) -> JobCheck:
         return check_resubmission(job=job, actor=actor, set_values=changed_values(fields))
     except CannotResubmit as refused:
         return JobCheck(None, (), (Problem("", str(refused)),))
+    except OSError as error:
+        return check_of_files(error)
 
 
 def _page(

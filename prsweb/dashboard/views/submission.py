@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from prsweb.accounts.models import Role
 from prsweb.accounts.permissions import NotAllowed, actor_of, require_role
 from prsweb.dashboard.access import viewer
+from prsweb.dashboard.own_failures import check_of_files
 from prsweb.dashboard.sent_once import SENT_BEFORE, key_of, new_once, once_of
 from prsweb.dashboard.views.resubmission import resubmission
 from prsweb.jobs.models import Job
@@ -76,6 +77,8 @@ def _from_file(request: HttpRequest) -> HttpResponse:
     except KeyUsedBefore:
         check = JobCheck(None, (), (Problem("", SENT_BEFORE),))
         return _page(request, replace(form, once=new_once()), check, status=409)
+    except OSError as error:
+        return _page(request, form, check_of_files(error), status=503)
     return _page(request, form, check)
 
 

@@ -106,6 +106,22 @@ def test_a_form_that_is_sent_again_with_other_content_says_so(as_alice, step_spe
     assert as_alice.post("/jobs/new/", fresh).status_code == 302
 
 
+@pytest.mark.parametrize("action", ["submit", "check"])
+def test_job_folders_that_cannot_be_written_are_said_in_the_form(
+    as_alice, step_spec, home, action
+):
+    home.jobs.mkdir(exist_ok=True)
+    home.jobs.rename(home.root / "away")
+    home.jobs.write_text("a file in their place")
+
+    answer = as_alice.post("/jobs/new/", {"text": json.dumps(step_spec), "action": action})
+
+    assert answer.status_code == 503
+    assert "the server cannot work with its files: Not a directory" in answer.text
+    assert "count-lines" in answer.text  # what was typed is kept
+    assert not Job.objects.exists()
+
+
 def test_the_form_of_an_earlier_job_holds_its_values(as_alice, ended_job):
     text = as_alice.get(f"/jobs/new/?from={ended_job.job_id}").text
 
