@@ -8,6 +8,7 @@ mini-batch does.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -21,6 +22,8 @@ from .system_log import SystemLog, take_all
 BLOCK_NS = 50 * 1000 * 1000
 QUIET_CHECKS = 20  # without anything to write, until the thread sleeps
 MOST_WARNINGS = 20  # frames of one code; the process file has all of them
+# What a script brings about that closes every descriptor, or sets a limit to files.
+SCRIPTS_DOING = (errno.EBADF, errno.EFBIG, errno.EMFILE)
 
 
 class Reporter:
@@ -187,4 +190,7 @@ def leave(text: str, exit_code: int) -> None:
 
 
 def leave_unwritable(error: SegmentNotWritable) -> None:
-    leave("segment not writable: {}".format(error), wire.EXIT_SEGMENT_NOT_WRITABLE)
+    cause = error.__cause__
+    is_scripts_doing = isinstance(cause, OSError) and cause.errno in SCRIPTS_DOING
+    code = wire.EXIT_FILES_TAKEN if is_scripts_doing else wire.EXIT_SEGMENT_NOT_WRITABLE
+    leave("segment not writable: {}".format(error), code)

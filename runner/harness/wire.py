@@ -30,6 +30,7 @@ EXIT_INIT_FAILED = 81  # said in FRAME_INIT_FAILED
 EXIT_SEGMENT_NOT_WRITABLE = 82  # no try is counted; the reason stands on descriptor 2
 EXIT_CONFIG_INVALID = 83  # the reason stands on descriptor 2
 EXIT_OUT_OF_MEMORY = 84  # a MemoryError in run(), its try is already reported
+EXIT_FILES_TAKEN = 85  # the script closed our files, or set a limit that they meet
 
 # --- control pipe, agent -> process: text lines -----------------------------
 # "lease LEASE_ID FIRST COUNT TRY\n"   run mini-batches FIRST..FIRST+COUNT-1

@@ -104,7 +104,9 @@ def _of_memory(process: WorkerProcess, *, is_sure: bool) -> Failure:
 
 
 def _of_exit(process_exit: ProcessExit, detail: str) -> Failure:
-    if process_exit.signal_number is None:
+    if process_exit.exit_code == wire.EXIT_FILES_TAKEN:
+        title = "The script closed the files of its process, or limited them"
+    elif process_exit.signal_number is None:
         title = f"Ended with exit code {process_exit.exit_code}"
     else:
         number = process_exit.signal_number
@@ -135,6 +137,8 @@ def _describe(process: WorkerProcess, process_exit: ProcessExit, failure: Failur
         return "import or init() failed"
     if process_exit.exit_code == wire.EXIT_SEGMENT_NOT_WRITABLE:
         return "its segment cannot be written"
+    if process_exit.exit_code == wire.EXIT_FILES_TAKEN:
+        return f"{process_exit}: {failure.title.lower()}"
     if (
         failure.status == wire.OUT_OF_MEMORY
         or process_exit.exit_code == wire.EXIT_OUT_OF_MEMORY

@@ -470,6 +470,25 @@ def test_a_full_disk_ends_the_process_with_a_code_of_its_own(make_process: Make)
     assert "segment not writable: /dev/full" in process.text("fd2.txt")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "os.closerange(3, 4096)",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))",
+    ],
+)
+def test_a_script_that_takes_its_files_away_is_no_full_disk(
+    make_process: Make, body: str
+) -> None:
+    script = f"import os, resource\ndef run(items):\n    {body}\n    return ['x' * 200]\n"
+    process = make_process(script)
+    process.write_files(["/a"])
+    process.start()
+    process.send_lease(0)
+
+    assert process.exit_code() == wire.EXIT_FILES_TAKEN
+
+
 def test_a_full_disk_under_its_standard_error_too_changes_no_exit_code(
     make_process: Make,
 ) -> None:
